@@ -1,0 +1,156 @@
+// POSIX files behind the FileSystem seam.
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <system_error>
+#include <utility>
+
+#include "lerobot/core/error.hpp"
+#include "lerobot/core/file_system.hpp"
+
+namespace lerobot {
+namespace {
+
+namespace fs = std::filesystem;
+
+[[noreturn]] void fail(std::string_view what, const fs::path& path, int error) {
+  throw RunError(fmt::format("cannot {} {}: {}", what, path.string(), std::generic_category().message(error)));
+}
+
+// open(2) that survives a signal. The descriptor is not inherited by child processes.
+int open_descriptor(const fs::path& path, int flags, std::string_view what) {
+  constexpr mode_t kAsUmaskSays = 0666;
+  int descriptor = -1;
+  do {
+    descriptor = ::open(path.c_str(), flags | O_CLOEXEC, kAsUmaskSays);
+  } while (descriptor < 0 && errno == EINTR);
+  if (descriptor < 0) fail(what, path, errno);
+  return descriptor;
+}
+
+// fsync(2); on Apple the call that also empties the drive's own cache. Returns 0 or the error number.
+int flush_to_disk(int descriptor) {
+#ifdef F_FULLFSYNC
+  if (::fcntl(descriptor, F_FULLFSYNC) == 0) return 0;  // not every file system has it: fall through to fsync
+#endif
+  int result = -1;
+  do {
+    result = ::fsync(descriptor);
+  } while (result != 0 && errno == EINTR);
+  return result == 0 ? 0 : errno;
+}
+
+class LocalFile final : public WritableFile {
+ public:
+  LocalFile(fs::path path, int descriptor) : path_(std::move(path)), descriptor_(descriptor) {}
+  ~LocalFile() override {
+    if (descriptor_ >= 0) ::close(descriptor_);
+  }
+  LocalFile(const LocalFile&) = delete;
+  LocalFile& operator=(const LocalFile&) = delete;
+
+  using WritableFile::append;
+  void append(std::span<const std::byte> bytes) override {
+    constexpr size_t kLargestWrite = size_t{1} << 30;  // one write(2) moves less than 2 GiB
+    while (!bytes.empty()) {
+      const ssize_t written = ::write(descriptor_, bytes.data(), std::min(bytes.size(), kLargestWrite));
+      if (written < 0) {
+        if (errno == EINTR) continue;
+        fail("write to", path_, errno);
+      }
+      bytes = bytes.subspan(static_cast<size_t>(written));
+    }
+  }
+
+  void sync() override {
+    if (const int error = flush_to_disk(descriptor_)) fail("flush", path_, error);
+  }
+
+  void close() override {
+    if (descriptor_ < 0) return;
+    // The descriptor is gone whatever close(2) says; EINTR is no loss after sync().
+    if (::close(std::exchange(descriptor_, -1)) != 0 && errno != EINTR) fail("close", path_, errno);
+  }
+
+ private:
+  fs::path path_;
+  int descriptor_;
+};
+
+class LocalFileSystem final : public FileSystem {
+ public:
+  std::unique_ptr<WritableFile> create(const fs::path& path) override {
+    return std::make_unique<LocalFile>(path, open_descriptor(path, O_WRONLY | O_CREAT | O_TRUNC, "create"));
+  }
+
+  std::unique_ptr<WritableFile> append_to(const fs::path& path) override {
+    return std::make_unique<LocalFile>(path, open_descriptor(path, O_WRONLY | O_CREAT | O_APPEND, "open"));
+  }
+
+  void create_directories(const fs::path& path) override {
+    std::error_code error;
+    fs::create_directories(path, error);
+    if (error) fail("create the directory", path, error.value());
+  }
+
+  void rename(const fs::path& from, const fs::path& to) override {
+    if (::rename(from.c_str(), to.c_str()) != 0) {
+      fail(fmt::format("rename {} to", from.string()), to, errno);
+    }
+  }
+
+  bool exchange(const fs::path& a, const fs::path& b) override {
+#if defined(RENAME_EXCHANGE)  // Linux
+    const int result = ::renameat2(AT_FDCWD, a.c_str(), AT_FDCWD, b.c_str(), RENAME_EXCHANGE);
+#elif defined(RENAME_SWAP)  // Apple
+    const int result = ::renamex_np(a.c_str(), b.c_str(), RENAME_SWAP);
+#else
+    const int result = -1;
+    errno = ENOSYS;
+#endif
+    if (result == 0) return true;
+    // An old kernel, or a file system (NFS, some FUSE) without this operation.
+    if (errno == EINVAL || errno == ENOSYS || errno == ENOTSUP) return false;
+    fail(fmt::format("exchange {} with", a.string()), b, errno);
+  }
+
+  void create_symlink(const fs::path& target, const fs::path& link) override {
+    if (::symlink(target.c_str(), link.c_str()) != 0) fail("create the symbolic link", link, errno);
+  }
+
+  void remove_all(const fs::path& path) override {
+    std::error_code error;
+    fs::remove_all(path, error);
+    if (error) fail("remove", path, error.value());
+  }
+
+  void sync_directory(const fs::path& path) override {
+    const fs::path directory = path.empty() ? fs::path(".") : path;
+    const int descriptor = open_descriptor(directory, O_RDONLY | O_DIRECTORY, "open the directory");
+    const int error = flush_to_disk(descriptor);
+    ::close(descriptor);
+    // Some network file systems cannot flush a directory; their renames are as durable as they get.
+    if (error != 0 && error != EINVAL && error != ENOTSUP) fail("flush the directory", directory, error);
+  }
+};
+
+}  // namespace
+
+void FileSystem::write_file(const fs::path& path, std::string_view text) {
+  const std::unique_ptr<WritableFile> file = create(path);
+  file->append(text);
+  file->sync();
+  file->close();
+}
+
+FileSystem& local_file_system() {
+  static LocalFileSystem files;
+  return files;
+}
+
+}  // namespace lerobot

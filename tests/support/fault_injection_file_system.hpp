@@ -1,0 +1,73 @@
+// A file system that goes wrong on purpose: at a chosen operation it fails once, or the process "dies" there, and
+// afterwards the power can be cut, which takes away all that was not synced.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "lerobot/core/file_system.hpp"
+#include "support/temporary_directory.hpp"
+
+namespace lerobot::testing_support {
+
+enum class Fault {
+  kError,  // that one operation throws RunError; of an append half of the bytes arrive
+  kCrash,  // that operation and every later one throw SimulatedCrash and change nothing (but half of an append)
+};
+
+// Thrown in place of dying. No std::exception, so that no handler takes it for an error to deal with.
+struct SimulatedCrash {};
+
+// Counts every operation of the seam (create, append, sync, close, create_directories, rename, exchange, symlink,
+// remove_all, sync_directory) and passes it on to the real file system. Not thread-safe.
+class FaultInjectionFileSystem final : public FileSystem {
+ public:
+  void inject(Fault fault, int64_t operation);  // counted from 0 since construction
+  void forbid_exchange() { exchange_allowed_ = false; }
+  int64_t operations() const { return operations_; }
+
+  // Brings the disk into the worst state that a power cut could leave: file contents beyond the last sync are gone, and
+  // of each directory the changes since its last sync_directory.
+  void lose_power();
+
+  std::unique_ptr<WritableFile> create(const std::filesystem::path& path) override;
+  std::unique_ptr<WritableFile> append_to(const std::filesystem::path& path) override;
+  void create_directories(const std::filesystem::path& path) override;
+  void rename(const std::filesystem::path& from, const std::filesystem::path& to) override;
+  bool exchange(const std::filesystem::path& a, const std::filesystem::path& b) override;
+  void create_symlink(const std::filesystem::path& target, const std::filesystem::path& link) override;
+  void remove_all(const std::filesystem::path& path) override;
+  void sync_directory(const std::filesystem::path& path) override;
+
+ private:
+  class File;
+
+  // One change of a directory's entries that a power cut would undo.
+  struct Change {
+    enum class Kind { kCreated, kRenamed, kExchanged, kRemoved } kind;
+    std::filesystem::path path;           // what was created or removed, or the new name
+    std::filesystem::path other = {};     // the old name, or the other one of an exchange
+    std::filesystem::path replaced = {};  // where that which stood at `path` before is kept; empty: nothing
+  };
+
+  void operation();  // counts one and throws if it is the chosen one
+  void undo(const Change& change);
+  std::filesystem::path keep(const std::filesystem::path& path);  // moves it out of the way; empty: nothing there
+  void moved(const std::filesystem::path& from, const std::filesystem::path& to);
+
+  FileSystem& real_ = local_file_system();
+  TemporaryDirectory kept_;
+  int64_t kept_count_ = 0;
+  int64_t operations_ = 0;
+  int64_t fault_operation_ = -1;
+  Fault fault_ = Fault::kError;
+  bool crashed_ = false;
+  bool exchange_allowed_ = true;
+  std::vector<Change> unsynced_changes_;
+  std::map<std::filesystem::path, std::uintmax_t> unsynced_files_;  // path -> bytes that are safe
+};
+
+}  // namespace lerobot::testing_support
