@@ -1,0 +1,39 @@
+// From argv (and the files it names) to a TrainPipelineConfig.
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "lerobot/config/train_config.hpp"
+
+namespace lerobot::config {
+
+struct ParsedCommand {
+  std::unique_ptr<TrainPipelineConfig> config;  // null when help was asked for
+  std::set<std::string> typed;                  // flags on the command line, without dashes: "policy.device"
+  std::filesystem::path config_path;            // the file --config_path led to, empty without the flag
+  std::filesystem::path policy_path;            // --policy.path, empty without it; weights are in this folder
+  std::optional<Json> file;                     // content of that file
+  std::vector<std::string> warnings;            // for the log
+  bool help = false;
+  std::string help_text;  // for stdout
+
+  bool was_typed(const std::string& flag) const { return typed.contains(flag); }
+};
+
+// Reads, merges (command line over file over defaults), and completes (train_config.hpp) the configuration.
+// Throws UsageError with everything that is wrong, one problem a line.
+ParsedCommand parse_command_line(const std::vector<std::string>& args, const Registries& registries,
+                                 std::string_view program);
+
+// The same without complete(): what the user wrote, before anything is filled in. Adds to `problems` instead of
+// throwing, except for files that cannot be read.
+ParsedCommand read_command_line(const std::vector<std::string>& args, const Registries& registries,
+                                std::string_view program, Problems& problems);
+
+}  // namespace lerobot::config

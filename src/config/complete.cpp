@@ -1,0 +1,149 @@
+// The part of LeRobot's TrainPipelineConfig.validate() that looks beyond single fields (configs/train.py).
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <ctime>
+#include <filesystem>
+
+#include "lerobot/config/train_config.hpp"
+
+namespace lerobot {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Is something wrong with this section already? Then that it is null says nothing.
+bool is_reported(const config::Problems& problems, std::string_view section) {
+  return std::ranges::any_of(problems.lines(), [&](const std::string& line) {
+    return line.starts_with(fmt::format("--{}.", section)) || line.starts_with(fmt::format("--{}:", section));
+  });
+}
+
+// Without "./", "x/.." and a slash at the end. Links are not followed: checkpoints/last stays checkpoints/last.
+fs::path normal(const fs::path& path) {
+  const fs::path result = path.lexically_normal();
+  return result.has_filename() || !result.has_relative_path() ? result : result.parent_path();
+}
+
+// Resume: weights come from the folder of the configuration file, the training state from the folder above.
+void resolve_resume(TrainPipelineConfig& config, const RunContext& context, config::Problems& problems) {
+  if (!config.resume) return;
+  if (context.has_policy_path) {
+    problems.add(
+        "resume",
+        "true and --policy.path exclude each other: resume a run with --config_path, or start a new one from a "
+        "policy's weights without --resume");
+    return;
+  }
+  if (context.config_path.empty()) {
+    problems.add("resume", "true needs --config_path=<checkpoint>/pretrained_model/train_config.json");
+    return;
+  }
+  const bool is_folder = fs::is_directory(context.config_path);
+  const fs::path pretrained_model = normal(is_folder ? context.config_path : context.config_path / "..");
+  if (config.policy) config.policy->pretrained_path = pretrained_model.string();
+  config.checkpoint_path = normal(pretrained_model / "..");
+}
+
+void fill_in_names(TrainPipelineConfig& config, const RunContext& context) {
+  if (!config.policy) return;
+  if (!config.job_name || config.job_name->empty()) {
+    config.job_name = config.env ? config.env->type() + "_" + config.policy->type() : config.policy->type();
+  }
+  if (!config.output_dir || config.output_dir->empty()) {
+    const std::time_t seconds = std::chrono::system_clock::to_time_t(context.now);
+    std::tm local{};
+    localtime_r(&seconds, &local);
+    config.output_dir = fmt::format("outputs/train/{:%Y-%m-%d/%H-%M-%S}_{}", local, *config.job_name);
+  }
+}
+
+void check_output_dir(const TrainPipelineConfig& config, config::Problems& problems) {
+  if (!config.output_dir || config.output_dir->empty()) return;
+  const std::string folder = config.output_dir->string();
+  std::error_code ignored;
+  if (fs::is_directory(*config.output_dir, ignored)) {
+    if (!config.resume) {
+      problems.add("output_dir", fmt::format("'{}' exists already; choose another folder, or go on with that run by "
+                                             "--resume=true --config_path={}/checkpoints/last/pretrained_model/"
+                                             "train_config.json",
+                                             folder, folder));
+    }
+  } else if (fs::exists(*config.output_dir, ignored)) {
+    problems.add("output_dir", fmt::format("'{}' is not a folder", folder));
+  }
+}
+
+bool was_typed_below(const RunContext& context, std::string_view section) {
+  for (const std::string& flag : context.typed)
+    if (flag == section || flag.starts_with(std::string(section) + ".")) return true;
+  return false;
+}
+
+// With the preset the policy chooses; on resume the recorded choice stands.
+void choose_optimizer(TrainPipelineConfig& config, const RunContext& context, config::Problems& problems) {
+  if (!config.use_policy_training_preset) {
+    const std::pair<const char*, bool> choices[] = {{"optimizer", !config.optimizer}, {"scheduler", !config.scheduler}};
+    for (const auto& [name, is_null] : choices) {
+      if (!is_null || is_reported(problems, name)) continue;
+      problems.add(
+          fmt::format("{}.type", name),
+          "must be given with --use_policy_training_preset=false, which needs both an optimizer and a scheduler");
+    }
+    return;
+  }
+  if (config.resume || !config.policy) return;
+  for (const char* section : {"optimizer", "scheduler"}) {
+    if (!was_typed_below(context, section)) continue;
+    problems.warn(section,
+                  "has no effect: the policy's training preset decides. Add --use_policy_training_preset=false (then "
+                  "--optimizer.type and --scheduler.type are both needed)");
+  }
+  config.optimizer.set(config.policy->optimizer_preset());
+  config.scheduler.set(config.policy->scheduler_preset());
+}
+
+void check_hub(const TrainPipelineConfig& config, config::Problems& problems) {
+  if (!config.policy || !config.policy->push_to_hub) return;
+  if (!config.policy->repo_id || config.policy->repo_id->empty()) {
+    problems.add("policy.push_to_hub",
+                 "is true (the default) but there is no repository to push to; add --policy.push_to_hub=false, or name "
+                 "one with --policy.repo_id=<user>/<name>");
+  } else {
+    problems.add(
+        "policy.push_to_hub",
+        fmt::format("pushing to '{}' is not implemented yet; add --policy.push_to_hub=false", *config.policy->repo_id));
+  }
+}
+
+}  // namespace
+
+void complete(TrainPipelineConfig& config, const RunContext& context, config::Problems& problems) {
+  config::validate_tree(config, problems);
+  TrainPipelineConfig defaults(config.registries());
+  config::refuse_unimplemented(config, defaults, problems);
+
+  resolve_resume(config, context, problems);
+  if (!config.policy && !config.reward_model && !is_reported(problems, "policy") &&
+      !is_reported(problems, "reward_model")) {
+    problems.add("policy.type",
+                 "there is no policy to train; add --policy.type=act, or --policy.path=<folder of a trained policy>");
+  }
+  if (!config.rename_map.empty() && config.policy && !config.policy->pretrained_path) {
+    problems.add("rename_map",
+                 "needs a trained policy (--policy.path): a new one takes its features' names from the dataset");
+  }
+  check_output_dir(config, problems);
+  fill_in_names(config, context);
+  choose_optimizer(config, context, problems);
+  if (config.eval_steps > 0 && config.dataset.eval_split == 0.0) {
+    problems.add("eval_steps", "needs --dataset.eval_split above 0, the part of the episodes to evaluate on");
+  }
+  check_hub(config, problems);
+  if (config.save_checkpoint_to_hub && !(config.policy && config.policy->repo_id)) {
+    problems.add("save_checkpoint_to_hub", "needs --policy.repo_id");
+  }
+}
+
+}  // namespace lerobot
