@@ -1,0 +1,29 @@
+#include "lerobot/metrics/jsonl.hpp"
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <sstream>
+
+#include "support/temporary_directory.hpp"
+
+namespace lerobot::metrics {
+namespace {
+
+TEST(JsonlWriter, AppendsOneObjectALineAndMakesTheFolderOnlyWhenWriting) {
+  const testing_support::TemporaryDirectory directory;
+  const auto path = directory.path() / "run" / "metrics.jsonl";
+  for (int step = 1; step <= 2; ++step) {
+    JsonlWriter writer(local_file_system(), path);
+    if (step == 1) {
+      EXPECT_FALSE(std::filesystem::exists(path.parent_path()));
+    }
+    writer.write({{"step", step}, {"loss", 1e-5}});
+  }
+  std::stringstream text;
+  text << std::ifstream(path).rdbuf();
+  EXPECT_EQ(text.str(), "{\"step\": 1, \"loss\": 1e-05}\n{\"step\": 2, \"loss\": 1e-05}\n");
+}
+
+}  // namespace
+}  // namespace lerobot::metrics
