@@ -1,0 +1,147 @@
+// A save is broken off at every single operation on the file system. Whatever happens, `last` must lead to the old or
+// the new checkpoint, whole, and the next save must work and leave nothing behind.
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "checkpoint_content.hpp"
+#include "lerobot/checkpoint/layout.hpp"
+#include "lerobot/core/error.hpp"
+#include "support/fault_injection_file_system.hpp"
+
+namespace lerobot::checkpoint {
+namespace {
+
+namespace fs = std::filesystem;
+using testing_support::Fault;
+using testing_support::FaultInjectionFileSystem;
+using testing_support::SimulatedCrash;
+using testing_support::TemporaryDirectory;
+
+constexpr int64_t kTotalSteps = 100;
+constexpr int64_t kOld = 1;
+constexpr int64_t kNew = 2;
+constexpr int64_t kNext = 3;
+
+struct Scenario {
+  const char* name;
+  int64_t old_step;
+  int64_t new_step;
+  bool exchange = true;  // false: a file system without atomic exchange, as NFS
+};
+
+std::ostream& operator<<(std::ostream& out, const Scenario& scenario) {
+  return out << scenario.name;
+}
+
+class BrokenOffSave : public testing::TestWithParam<Scenario> {
+ protected:
+  static void save_in_peace(const fs::path& output_dir, int64_t step, int64_t mark) {
+    FaultInjectionFileSystem files;  // without a fault: its syncs cost nothing
+    save_checkpoint(files, output_dir, kTotalSteps, marked_content(step, mark));
+  }
+
+  // One fault at `operation` of a save. False when the save has no such operation any more.
+  bool save_with(Fault fault, int64_t operation, FaultInjectionFileSystem& files, const fs::path& output_dir) {
+    save_in_peace(output_dir, GetParam().old_step, kOld);
+    if (!GetParam().exchange) files.forbid_exchange();
+    files.inject(fault, operation);
+    try {
+      save_checkpoint(files, output_dir, kTotalSteps, marked_content(GetParam().new_step, kNew));
+    } catch (const SimulatedCrash&) {
+    } catch (const RunError&) {
+    }
+    return files.operations() > operation;
+  }
+
+  static void expect_whole(const fs::path& output_dir) {
+    const int64_t mark = mark_of(resolve_last(output_dir));
+    EXPECT_TRUE(mark == kOld || mark == kNew) << mark;
+  }
+
+  void expect_next_save_works(const fs::path& output_dir) {
+    save_in_peace(output_dir, GetParam().new_step, kNext);
+    EXPECT_EQ(mark_of(resolve_last(output_dir)), kNext);
+    std::set<std::string> names;
+    for (const fs::directory_entry& entry : fs::directory_iterator(output_dir / "checkpoints")) {
+      names.insert(entry.path().filename().string());
+    }
+    EXPECT_EQ(names, (std::set<std::string>{step_directory_name(GetParam().old_step, kTotalSteps),
+                                            step_directory_name(GetParam().new_step, kTotalSteps), "last"}));
+  }
+
+  // Runs `check` for a fault at every operation of a save.
+  template <typename Check>
+  void at_every_operation(Fault fault, Check check) {
+    for (int64_t operation = 0;; ++operation) {
+      SCOPED_TRACE(testing::Message() << "operation " << operation);
+      const TemporaryDirectory directory;
+      FaultInjectionFileSystem files;
+      const bool struck = save_with(fault, operation, files, directory.path());
+      check(files, directory.path());
+      if (!struck || HasFailure()) {
+        EXPECT_GT(operation, 40) << "a save has more operations than that";
+        return;
+      }
+    }
+  }
+};
+
+TEST_P(BrokenOffSave, ACrashLeavesTheOldOrTheNewCheckpoint) {
+  at_every_operation(Fault::kCrash, [&](FaultInjectionFileSystem&, const fs::path& output_dir) {
+    expect_whole(output_dir);
+    expect_next_save_works(output_dir);
+  });
+}
+
+TEST_P(BrokenOffSave, APowerCutLeavesTheOldOrTheNewCheckpoint) {
+  at_every_operation(Fault::kCrash, [&](FaultInjectionFileSystem& files, const fs::path& output_dir) {
+    files.lose_power();
+    expect_whole(output_dir);
+    expect_next_save_works(output_dir);
+  });
+}
+
+TEST_P(BrokenOffSave, AnErrorLeavesTheOldOrTheNewCheckpointAndNoRest) {
+  at_every_operation(Fault::kError, [&](FaultInjectionFileSystem&, const fs::path& output_dir) {
+    expect_whole(output_dir);
+    for (const fs::directory_entry& entry : fs::directory_iterator(output_dir / "checkpoints")) {
+      const std::string name = entry.path().filename().string();
+      EXPECT_TRUE(!name.starts_with('.')) << name;
+    }
+    expect_next_save_works(output_dir);
+  });
+}
+
+INSTANTIATE_TEST_SUITE_P(Checkpoint, BrokenOffSave,
+                         testing::Values(Scenario{"NewStep", 5, 10}, Scenario{"SameStep", 10, 10},
+                                         Scenario{"SameStepWithoutExchange", 10, 10, false}),
+                         [](const auto& info) { return info.param.name; });
+
+// The same for the very first save of a run, where there is no old one to fall back on: nothing or all of it.
+TEST(BrokenOffFirstSave, LeavesNothingOrAWholeCheckpoint) {
+  for (int64_t operation = 0;; ++operation) {
+    const TemporaryDirectory directory;
+    const fs::path output_dir = directory.path() / "outputs" / "run";
+    FaultInjectionFileSystem files;
+    files.inject(Fault::kCrash, operation);
+    bool saved = true;
+    try {
+      save_checkpoint(files, output_dir, kTotalSteps, marked_content(10, kNew));
+    } catch (const SimulatedCrash&) {
+      saved = false;
+    }
+    files.lose_power();
+    const bool last_stands = fs::is_symlink(output_dir / "checkpoints" / "last");
+    if (last_stands) {
+      EXPECT_EQ(mark_of(resolve_last(output_dir)), kNew);
+    }
+    if (saved) {
+      EXPECT_TRUE(last_stands);
+      return;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace lerobot::checkpoint
