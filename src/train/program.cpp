@@ -1,0 +1,40 @@
+#include "lerobot/train/program.hpp"
+
+#include <c10/util/Exception.h>
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <new>
+
+#include "lerobot/core/error.hpp"
+
+namespace lerobot::train {
+namespace {
+
+int fail(std::string_view name, std::string_view message, int exit_code) {
+  fmt::print(stderr, "{}: error: {}\n", name, message);
+  return exit_code;
+}
+
+}  // namespace
+
+int run_program(std::string_view name, const std::function<void()>& body) {
+  try {
+    body();
+    return 0;
+  } catch (const UsageError& error) {
+    return fail(name, error.what(), 2);
+  } catch (const c10::OutOfMemoryError& error) {
+    return fail(
+        name,
+        fmt::format("out of device memory; a smaller --batch_size needs less. {}", error.what_without_backtrace()), 1);
+  } catch (const c10::Error& error) {
+    return fail(name, error.what_without_backtrace(), 1);
+  } catch (const std::bad_alloc&) {
+    return fail(name, "out of memory; a smaller --batch_size or --num_workers needs less", 1);
+  } catch (const std::exception& error) {
+    return fail(name, error.what(), 1);
+  }
+}
+
+}  // namespace lerobot::train
