@@ -48,8 +48,10 @@ DataProgress CheckpointKeeper::restore(const checkpoint::TrainingState& state) {
   const int64_t batch_size = state.batch_size.value_or(run_.config.batch_size);
   warn_if_changed("batch_size", batch_size, run_.config.batch_size,
                   "the data order goes on at the right epoch and place, but batches hold other samples");
-  if (state.lerobot_cpp && state.lerobot_cpp->contains("num_threads")) {
-    warn_if_changed("threads", state.lerobot_cpp->at("num_threads").get<int64_t>(), at::get_num_threads(),
+  // Absent in LeRobot's own checkpoints.
+  const Json saved_threads = state.lerobot_cpp ? state.lerobot_cpp->value("num_threads", Json()) : Json();
+  if (saved_threads.is_number_integer()) {
+    warn_if_changed("threads", saved_threads.get<int64_t>(), at::get_num_threads(),
                     "sums are rounded differently, so results differ in their last digits");
   }
   return {.step = state.step, .batch_size = batch_size};

@@ -4,6 +4,7 @@
 
 #include "lerobot/core/error.hpp"
 #include "lerobot/optim/optimizer_configs.hpp"
+#include "optim/config_from_json.hpp"
 #include "support/torch.hpp"
 
 namespace lerobot::optim {
@@ -13,13 +14,7 @@ constexpr int kParams = 3;
 constexpr int kSteps = 6;
 
 std::unique_ptr<OptimizerConfig> config_from(const Json& json) {
-  auto config = register_optimizers().make(json.at("type").get<std::string>());
-  Json fields = json;
-  fields.erase("type");
-  config::Problems problems;
-  config::read_section(fields, *config, problems);
-  problems.throw_if_any();
-  return config;
+  return config_from_json(register_optimizers(), json);
 }
 
 // Two groups over three parameters, as the goldens have them.

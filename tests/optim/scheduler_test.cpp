@@ -4,6 +4,7 @@
 
 #include "lerobot/core/error.hpp"
 #include "lerobot/optim/optimizer_configs.hpp"
+#include "optim/config_from_json.hpp"
 #include "support/torch.hpp"
 
 namespace lerobot::optim {
@@ -14,13 +15,7 @@ using testing::HasSubstr;
 using testing::ThrowsMessage;
 
 std::unique_ptr<SchedulerConfig> config_from(const Json& json) {
-  auto config = register_schedulers().make(json.at("type").get<std::string>());
-  Json fields = json;
-  fields.erase("type");
-  config::Problems problems;
-  config::read_section(fields, *config, problems);
-  problems.throw_if_any();
-  return config;
+  return config_from_json(register_schedulers(), json);
 }
 
 Optimizer optimizer_with_rates(double lr, const std::vector<double>& group_lrs) {
