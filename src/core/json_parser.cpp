@@ -1,6 +1,7 @@
 // Reading JSON with the place of every mistake.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <charconv>
 #include <cstdlib>
@@ -8,6 +9,8 @@
 #include <iterator>
 #include <limits>
 #include <system_error>
+#include <unordered_map>
+#include <utility>
 
 #include "lerobot/core/error.hpp"
 #include "lerobot/core/json.hpp"
@@ -16,6 +19,27 @@
 
 namespace lerobot {
 namespace {
+
+// Finds the keys of an object that is being filled. Json itself compares them one by one, which is quickest for a few,
+// but an object of a hundred thousand (the header of a large safetensors file) would take minutes.
+class KeyPlaces {
+ public:
+  // Where `key` stands in `entries`; when it is new, where it will stand: at the end.
+  size_t of(const std::string& key, const Json::object_t& entries) {
+    if (entries.size() < kFew) {
+      const auto found = std::find_if(entries.begin(), entries.end(), [&](const auto& e) { return e.first == key; });
+      return static_cast<size_t>(found - entries.begin());
+    }
+    for (; indexed_ < entries.size(); ++indexed_) places_.emplace((entries.begin() + indexed_)->first, indexed_);
+    const auto found = places_.find(key);
+    return found == places_.end() ? entries.size() : found->second;
+  }
+
+ private:
+  static constexpr size_t kFew = 32;
+  std::unordered_map<std::string, size_t> places_;
+  size_t indexed_ = 0;  // entries that are in places_
+};
 
 class Parser {
  public:
@@ -84,23 +108,30 @@ class Parser {
   }
 
   Json object(int depth) {
-    Json result = Json::object();
+    Json::object_t entries;
+    KeyPlaces places;
     ++position_;
     skip_space();
-    if (take("}")) return result;
+    if (take("}")) return entries;
     while (true) {
       if (!at('"')) fail(fmt::format("expected a key in double quotes, found {}", found()));
       const size_t key_position = position_;
       std::string key = string();
-      if (duplicate_keys_ == DuplicateKeys::kRefuse && result.contains(key)) {
+      const size_t place = places.of(key, entries);
+      if (duplicate_keys_ == DuplicateKeys::kRefuse && place < entries.size()) {
         fail_at(key_position, fmt::format("the key \"{}\" stands twice", key));
       }
       skip_space();
       if (!take(":")) fail(fmt::format("expected `:` after the key \"{}\", found {}", key, found()));
       skip_space();
-      result[std::move(key)] = value(depth + 1);
+      Json item = value(depth + 1);
+      if (place < entries.size()) {
+        (entries.begin() + place)->second = std::move(item);
+      } else {
+        entries.emplace_back(std::move(key), std::move(item));
+      }
       skip_space();
-      if (take("}")) return result;
+      if (take("}")) return entries;
       if (!take(",")) fail(fmt::format("expected `,` or `}}`, found {}", found()));
       skip_space();
     }

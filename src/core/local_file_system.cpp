@@ -19,7 +19,8 @@ namespace {
 namespace fs = std::filesystem;
 
 [[noreturn]] void fail(std::string_view what, const fs::path& path, int error) {
-  throw RunError(fmt::format("cannot {} {}: {}", what, path.string(), std::generic_category().message(error)));
+  const std::error_code code(error, std::generic_category());
+  throw FileSystemError(fmt::format("cannot {} {}: {}", what, path.string(), code.message()), code);
 }
 
 // open(2) that survives a signal. The descriptor is not inherited by child processes.
@@ -119,8 +120,11 @@ class LocalFileSystem final : public FileSystem {
     fail(fmt::format("exchange {} with", a.string()), b, errno);
   }
 
-  void create_symlink(const fs::path& target, const fs::path& link) override {
-    if (::symlink(target.c_str(), link.c_str()) != 0) fail("create the symbolic link", link, errno);
+  bool create_symlink(const fs::path& target, const fs::path& link) override {
+    if (::symlink(target.c_str(), link.c_str()) == 0) return true;
+    // EPERM also stands for a folder that may not be changed; then the caller's next operation says so.
+    if (errno == EPERM || errno == ENOSYS || errno == ENOTSUP || errno == EOPNOTSUPP) return false;
+    fail("create the symbolic link", link, errno);
   }
 
   void remove_all(const fs::path& path) override {

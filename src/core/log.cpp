@@ -56,6 +56,9 @@ void info(std::string_view message, std::source_location where) {
 void warning(std::string_view message, std::source_location where) {
   write("WARNING", message, where);
 }
+void error(std::string_view message, std::source_location where) {
+  write("ERROR", message, where);
+}
 
 void set_line_writer(LineWriter writer) {
   const std::lock_guard lock(output().mutex);

@@ -69,11 +69,19 @@ std::array<uint32_t, kPoolSize> entropy_pool(const std::vector<uint32_t>& entrop
 }  // namespace
 
 uint64_t seed_sequence_state(std::span<const uint64_t> entropy) {
+  return seed_sequence_states(entropy, 1).front();
+}
+
+std::vector<uint64_t> seed_sequence_states(std::span<const uint64_t> entropy, size_t count) {
   const std::array<uint32_t, kPoolSize> pool = entropy_pool(words_of(entropy));
   RollingHash hash(kInitB, kMultiplierB);
-  const uint64_t low = hash(pool[0]);
-  const uint64_t high = hash(pool[1]);
-  return high << 32 | low;
+  std::vector<uint64_t> states(count);
+  for (size_t i = 0; i < count; ++i) {
+    const uint64_t low = hash(pool[2 * i % kPoolSize]);
+    const uint64_t high = hash(pool[(2 * i + 1) % kPoolSize]);
+    states[i] = high << 32 | low;
+  }
+  return states;
 }
 
 Mt19937::Mt19937(uint32_t seed) : state{} {

@@ -4,7 +4,6 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -14,6 +13,7 @@
 #include <cerrno>
 #include <cstring>
 #include <optional>
+#include <span>
 #include <system_error>
 #include <utility>
 
@@ -49,42 +49,49 @@ constexpr std::array<Dtype, 10> kDtypes{{{"I64", torch::kInt64},
                                          {"U8", torch::kUInt8},
                                          {"BOOL", torch::kBool}}};
 
-// A file mapped read-only into memory.
-class Mapping {
+// A file open for reading. It is read, not mapped: a file that shrinks while it is open gives an error, where a mapping
+// would give the whole process a SIGBUS.
+class OpenFile {
  public:
-  explicit Mapping(const fs::path& path) {
-    const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-    if (descriptor < 0) refuse(path, errno);
+  explicit OpenFile(const fs::path& path) : path_(path.string()) {
+    descriptor_ = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+    if (descriptor_ < 0) refuse(errno);
     struct stat status {};
-    int error = ::fstat(descriptor, &status) == 0 ? 0 : errno;
+    int error = ::fstat(descriptor_, &status) == 0 ? 0 : errno;
     if (error == 0 && S_ISDIR(status.st_mode)) error = EISDIR;
-    if (error == 0 && status.st_size > 0) {
-      size_ = static_cast<size_t>(status.st_size);
-      void* const address = ::mmap(nullptr, size_, PROT_READ, MAP_PRIVATE, descriptor, 0);
-      if (address == MAP_FAILED) {
-        error = errno;
-      } else {
-        data_ = static_cast<const char*>(address);
-      }
+    if (error != 0) {
+      ::close(descriptor_);
+      refuse(error);
     }
-    ::close(descriptor);
-    if (error != 0) refuse(path, error);
+    size_ = static_cast<uint64_t>(status.st_size);
   }
-  ~Mapping() {
-    if (data_ != nullptr) ::munmap(const_cast<char*>(data_), size_);
-  }
-  Mapping(const Mapping&) = delete;
-  Mapping& operator=(const Mapping&) = delete;
+  ~OpenFile() { ::close(descriptor_); }
+  OpenFile(const OpenFile&) = delete;
+  OpenFile& operator=(const OpenFile&) = delete;
 
-  std::string_view bytes() const { return {data_, size_}; }
+  const std::string& path() const { return path_; }
+  uint64_t size() const { return size_; }
+
+  // Fills `bytes` from `position` on, all of which lies within size().
+  void read(uint64_t position, std::span<char> bytes) const {
+    while (!bytes.empty()) {
+      const ssize_t count = ::pread(descriptor_, bytes.data(), bytes.size(), static_cast<off_t>(position));
+      if (count < 0 && errno == EINTR) continue;
+      if (count < 0) refuse(errno);
+      if (count == 0) throw UsageError(fmt::format("{}: became shorter while it was read", path_));
+      position += static_cast<uint64_t>(count);
+      bytes = bytes.subspan(static_cast<size_t>(count));
+    }
+  }
 
  private:
-  [[noreturn]] static void refuse(const fs::path& path, int error) {
-    throw UsageError(fmt::format("cannot read {}: {}", path.string(), std::generic_category().message(error)));
+  [[noreturn]] void refuse(int error) const {
+    throw UsageError(fmt::format("cannot read {}: {}", path_, std::generic_category().message(error)));
   }
 
-  const char* data_ = nullptr;
-  size_t size_ = 0;
+  std::string path_;
+  int descriptor_ = -1;
+  uint64_t size_ = 0;
 };
 
 struct Entry {
@@ -99,22 +106,25 @@ class HeaderReader {
  public:
   explicit HeaderReader(const fs::path& path) : file_(path.string()) {}
 
-  // The header's text; its length is checked against the file's.
-  std::string_view text(std::string_view bytes) const {
-    if (bytes.size() < kLengthBytes) {
-      fail(fmt::format("{} bytes are too few for a safetensors file; it is cut off or something else", bytes.size()));
+  // The header's text; its length is checked against the file's before any memory is taken for it.
+  std::string text(const OpenFile& file) const {
+    if (file.size() < kLengthBytes) {
+      fail(fmt::format("{} bytes are too few for a safetensors file; it is cut off or something else", file.size()));
     }
+    std::array<char, kLengthBytes> length_bytes{};
+    file.read(0, length_bytes);
     uint64_t length = 0;
-    std::memcpy(&length, bytes.data(), kLengthBytes);
+    std::memcpy(&length, length_bytes.data(), kLengthBytes);
     if (length > kLongestHeader) {
       fail(fmt::format("not a safetensors file: a header of {} bytes is announced, at most {} are allowed", length,
                        kLongestHeader));
     }
-    if (length > bytes.size() - kLengthBytes) {
+    if (length > file.size() - kLengthBytes) {
       fail(fmt::format("cut off inside the header: {} bytes are announced, {} are there", length,
-                       bytes.size() - kLengthBytes));
+                       file.size() - kLengthBytes));
     }
-    const std::string_view header = bytes.substr(kLengthBytes, length);
+    std::string header(length, '\0');
+    file.read(kLengthBytes, header);
     if (!header.starts_with('{')) fail("not a safetensors file: the header does not begin with `{`");
     return header;
   }
@@ -226,11 +236,10 @@ class HeaderReader {
 // ---------------------------------------------------------------- reading
 
 struct SafetensorsFile::Impl {
-  explicit Impl(const fs::path& path) : path(path.string()), mapping(path) {}
+  explicit Impl(const fs::path& path) : file(path) {}
 
-  std::string path;
-  Mapping mapping;
-  size_t data_begin = 0;  // where the tensors' bytes begin in the file
+  OpenFile file;
+  uint64_t data_begin = 0;  // where the tensors' bytes begin in the file
   std::vector<std::string> names;
   std::map<std::string, Entry> entries;
   std::map<std::string, std::string> metadata;
@@ -238,7 +247,7 @@ struct SafetensorsFile::Impl {
 
 SafetensorsFile::SafetensorsFile(const fs::path& path) : impl_(std::make_unique<Impl>(path)) {
   const HeaderReader reader(path);
-  const std::string_view text = reader.text(impl_->mapping.bytes());
+  const std::string text = reader.text(impl_->file);
   const Json header = parse_json(text, path.string() + ": header", DuplicateKeys::kRefuse);
   for (const auto& [name, value] : header.items()) {
     if (name == kMetadataKey) {
@@ -249,7 +258,7 @@ SafetensorsFile::SafetensorsFile(const fs::path& path) : impl_(std::make_unique<
     impl_->names.push_back(name);
   }
   impl_->data_begin = kLengthBytes + text.size();
-  reader.check_layout(impl_->entries, impl_->mapping.bytes().size() - impl_->data_begin);
+  reader.check_layout(impl_->entries, impl_->file.size() - impl_->data_begin);
 }
 
 SafetensorsFile::~SafetensorsFile() = default;
@@ -267,17 +276,16 @@ bool SafetensorsFile::contains(const std::string& name) const {
 torch::Tensor SafetensorsFile::tensor(const std::string& name) const {
   const auto found = impl_->entries.find(name);
   if (found == impl_->entries.end()) {
-    throw UsageError(fmt::format("{}: no tensor named \"{}\".{}", impl_->path, name, did_you_mean(name, impl_->names)));
+    throw UsageError(
+        fmt::format("{}: no tensor named \"{}\".{}", impl_->file.path(), name, did_you_mean(name, impl_->names)));
   }
   const Entry& entry = found->second;
   torch::Tensor tensor = at::empty(entry.shape, entry.dtype);
-  if (tensor.numel() > 0) {
-    const std::string_view source =
-        impl_->mapping.bytes().substr(impl_->data_begin + entry.begin, entry.end - entry.begin);
-    if (entry.dtype == torch::kBool && source.find_first_not_of(std::string_view("\0\1", 2)) != source.npos) {
-      throw UsageError(fmt::format("{}: tensor \"{}\": BOOL bytes must be 0 or 1", impl_->path, name));
-    }
-    std::memcpy(tensor.data_ptr(), source.data(), source.size());
+  if (tensor.numel() == 0) return tensor;
+  const std::span bytes(static_cast<char*>(tensor.data_ptr()), tensor.nbytes());
+  impl_->file.read(impl_->data_begin + entry.begin, bytes);
+  if (entry.dtype == torch::kBool && std::any_of(bytes.begin(), bytes.end(), [](char c) { return c != 0 && c != 1; })) {
+    throw UsageError(fmt::format("{}: tensor \"{}\": BOOL bytes must be 0 or 1", impl_->file.path(), name));
   }
   return tensor;
 }

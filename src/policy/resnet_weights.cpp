@@ -10,7 +10,7 @@
 #include "lerobot/core/error.hpp"
 #include "lerobot/core/safetensors.hpp"
 #include "lerobot/core/text.hpp"
-#include "lerobot/policy/torch_pickle.hpp"
+#include "lerobot/core/torch_pickle.hpp"
 
 namespace lerobot::policy {
 namespace {

@@ -1,6 +1,7 @@
 // Expected texts are what CPython 3.12's json.dumps and repr give for the same values.
 #include "lerobot/core/json.hpp"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 
 #include <fstream>
@@ -161,6 +162,19 @@ TEST(ParseJson, NamesSourceLineColumnAndProblem) {
                 ThrowsMessage<UsageError>(AllOf(HasSubstr("--policy.x: "), HasSubstr(each.message))))
         << each.text.substr(0, 40);
   }
+}
+
+TEST(ParseJson, KeepsOrderAndFindsDuplicatesInLargeObjects) {
+  std::string text = "{";
+  for (int i = 0; i < 200; ++i) text += fmt::format("\"k{}\": {}, ", i, i);
+  const Json json = parse_json(text + "\"k7\": -1, \"k150\": -2}", "test");
+  ASSERT_EQ(json.size(), 200U);
+  EXPECT_EQ(json["k7"], -1);
+  EXPECT_EQ(json["k150"], -2);
+  EXPECT_EQ(json.items().begin().key(), "k0");
+  EXPECT_EQ(std::prev(json.end()).key(), "k199");
+  EXPECT_THAT([&] { parse_json(text + "\"k150\": 0}", "test", DuplicateKeys::kRefuse); },
+              ThrowsMessage<UsageError>(HasSubstr("the key \"k150\" stands twice")));
 }
 
 TEST(ReadJson, NamesTheFileThatIsMissingOrBroken) {

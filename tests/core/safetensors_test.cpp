@@ -229,6 +229,32 @@ TEST_F(Safetensors, RefusesMalformedFiles) {
   }
 }
 
+TEST_F(Safetensors, AFileThatShrinksWhileItIsOpenGivesAnError) {
+  const std::string whole = saved({{"x", torch::ones({1 << 16})}});
+  const SafetensorsFile file(path_);
+  fs::resize_file(path_, whole.size() - 4);
+  EXPECT_THAT([&] { file.tensor("x"); },
+              ThrowsMessage<UsageError>(path_.string() + ": became shorter while it was read"));
+  fs::resize_file(path_, 0);
+  EXPECT_THAT([&] { file.tensors(); }, ThrowsMessage<UsageError>(HasSubstr("became shorter")));
+}
+
+TEST_F(Safetensors, ReadsEmptyTensorsBetweenOthers) {
+  const SafetensorsFile file = opened(with_length(
+      R"({"a":{"dtype":"U8","shape":[1],"data_offsets":[0,1]},"e":{"dtype":"F32","shape":[0],"data_offsets":[1,1]},)"
+      R"("b":{"dtype":"U8","shape":[1],"data_offsets":[1,2]}})",
+      "\x01\x02"));
+  EXPECT_EQ(file.tensor("e").sizes(), (std::vector<int64_t>{0}));
+  EXPECT_EQ(file.tensor("b").item<int>(), 2);
+}
+
+TEST_F(Safetensors, TheTensorsOfAWrittenFileBeginAtAMultipleOfEight) {
+  for (size_t length = 1; length <= 9; ++length) {
+    const std::string bytes = saved({{std::string(length, 'n'), torch::ones({3})}});
+    EXPECT_EQ((bytes.size() - 3 * sizeof(float)) % 8, 0U) << length;
+  }
+}
+
 TEST_F(Safetensors, EveryTruncationIsRefused) {
   const std::string whole = saved({{"a", torch::ones({3})}, {"b", torch::ones({2}, torch::kInt64)}});
   for (size_t length = 0; length < whole.size(); ++length) {

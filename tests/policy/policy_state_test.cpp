@@ -2,6 +2,8 @@
 #include <gtest/gtest.h>
 #include <torch/utils.h>
 
+#include <functional>
+
 #include "lerobot/core/error.hpp"
 #include "lerobot/policy/registry.hpp"
 #include "policy/golden_case.hpp"
@@ -11,7 +13,12 @@ namespace {
 
 using testing::AllOf;
 using testing::ElementsAre;
+using testing::ElementsAreArray;
+using testing::EndsWith;
 using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Pair;
+using testing::UnorderedElementsAre;
 
 class PolicyState : public testing::Test {
  protected:
@@ -45,7 +52,8 @@ TEST_F(PolicyState, ConvertsOtherFloatingPointTypes) {
   const auto exact = torch::randn_like(head).to(torch::kBFloat16);
   head = exact;
   bias = bias.to(torch::kFloat64);
-  load_state_dict(*policy_, weights);
+  const LoadReport report = load_state_dict(*policy_, weights);
+  EXPECT_THAT(report.converted, UnorderedElementsAre(Pair(torch::kBFloat16, 1), Pair(torch::kFloat64, 1)));
   const TensorMap state = state_dict(*policy_);
   EXPECT_EQ(state.at("model.action_head.weight").scalar_type(), torch::kFloat32);
   EXPECT_TRUE(torch::equal(state.at("model.action_head.weight"), exact.to(torch::kFloat32)));
@@ -72,6 +80,42 @@ TEST_F(PolicyState, RefusesWrongShapesAllAtOnceAndChangesNothing) {
   EXPECT_THAT(refusal(weights), AllOf(HasSubstr("model.action_head.weight"), HasSubstr("[7, 32]"), HasSubstr("[2, 32]"),
                                       HasSubstr("model.action_head.bias")));
   EXPECT_TRUE(torch::equal(state_dict(*policy_).at("model.vae_encoder_cls_embed.weight"), before));
+}
+
+// The weights of a policy that differs in one setting, and what is said about them.
+TEST_F(PolicyState, NamesTheSettingThatExplainsWrongShapes) {
+  const auto refusal_of = [&](const std::function<void(ACTConfig&)>& change) {
+    ACTConfig config = golden_.config;
+    change(config);
+    return refusal(state_dict(ACTPolicy(std::move(config))));
+  };
+  EXPECT_THAT(refusal_of([](ACTConfig& config) { config.dim_model = 64; }),
+              EndsWith("\nMost likely: --policy.dim_model is 32 in this run and 64 in the checkpoint"));
+  EXPECT_THAT(refusal_of([](ACTConfig& config) { config.dim_feedforward = 48; }),
+              EndsWith("\nMost likely: --policy.dim_feedforward is 64 in this run and 48 in the checkpoint"));
+  EXPECT_THAT(refusal_of([](ACTConfig& config) { config.chunk_size = 20; }),
+              HasSubstr("--policy.chunk_size is 8 in this run and 20 in the checkpoint"));
+  EXPECT_THAT(refusal_of([](ACTConfig& config) {
+                config.output_features->set("action", {FeatureType::kAction, {7}});
+                config.input_features->set("observation.state", {FeatureType::kState, {9}});
+              }),
+              AllOf(HasSubstr("`action` has 2 values in this run and 7 in the checkpoint"),
+                    HasSubstr("`observation.state` has 2 values in this run and 9 in the checkpoint")));
+}
+
+TEST_F(PolicyState, RefusesWeightsOfSomethingElse) {
+  EXPECT_THAT(refusal({{"visual.encoder.weight", torch::zeros({1})}}),
+              AllOf(HasSubstr("not the weights of the policy"), HasSubstr("visual.encoder.weight")));
+}
+
+TEST_F(PolicyState, SetsTheStatisticsOfAnOldLeRobotAside) {
+  TensorMap weights = golden_.weights();
+  const std::vector<std::string> old = {"normalize_inputs.buffer_observation_state.mean",
+                                        "normalize_targets.buffer_action.std", "unnormalize_outputs.buffer_action.std"};
+  for (const std::string& name : old) weights[name] = torch::zeros({2});
+  const LoadReport report = load_state_dict(*policy_, weights);
+  EXPECT_THAT(report.superseded, ElementsAreArray(old));
+  EXPECT_THAT(report.unexpected, IsEmpty());
 }
 
 TEST_F(PolicyState, RefusesIntegersInPlaceOfWeights) {

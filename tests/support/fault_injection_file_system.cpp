@@ -33,19 +33,22 @@ class FaultInjectionFileSystem::File final : public WritableFile {
 
   using WritableFile::append;
   void append(std::span<const std::byte> bytes) override {
-    files_.unsynced_files_.try_emplace(path_, fs::file_size(path_));
-    if (!files_.crashed_ && files_.operations_ == files_.fault_operation_) {
-      real_->append(bytes.first(bytes.size() / 2));
+    {
+      const Lock lock(files_.mutex_);
+      files_.unsynced_files_.try_emplace(path_, fs::file_size(path_));
+      if (!files_.crashed_ && files_.operations_ == files_.fault_operation_) {
+        real_->append(bytes.first(bytes.size() / 2));
+      }
     }
-    files_.operation();
+    const Lock lock = files_.operation();
     real_->append(bytes);
   }
   void sync() override {
-    files_.operation();
+    const Lock lock = files_.operation();
     files_.unsynced_files_.erase(path_);
   }
   void close() override {
-    files_.operation();
+    const Lock lock = files_.operation();
     real_->close();
   }
 
@@ -55,21 +58,32 @@ class FaultInjectionFileSystem::File final : public WritableFile {
   std::unique_ptr<WritableFile> real_;
 };
 
-void FaultInjectionFileSystem::inject(Fault fault, int64_t operation) {
+void FaultInjectionFileSystem::inject(Fault fault, int64_t operation, std::errc reason) {
   fault_ = fault;
   fault_operation_ = operation;
+  fault_reason_ = reason;
 }
 
-void FaultInjectionFileSystem::operation() {
+int64_t FaultInjectionFileSystem::operations() const {
+  const Lock lock(mutex_);
+  return operations_;
+}
+
+FaultInjectionFileSystem::Lock FaultInjectionFileSystem::operation() {
+  if (hook_) hook_(operations());
+  Lock lock(mutex_);
   if (crashed_) throw SimulatedCrash{};
-  if (operations_++ != fault_operation_) return;
-  if (fault_ == Fault::kError) throw RunError("injected fault");
+  if (operations_++ != fault_operation_) return lock;
+  if (fault_ == Fault::kError) {
+    const std::error_code code = std::make_error_code(fault_reason_);
+    throw FileSystemError("injected fault: " + code.message(), code);
+  }
   crashed_ = true;
   throw SimulatedCrash{};
 }
 
 std::unique_ptr<WritableFile> FaultInjectionFileSystem::create(const fs::path& path) {
-  operation();
+  const Lock lock = operation();
   if (!entry_exists(path)) unsynced_changes_.push_back({Change::Kind::kCreated, path});
   auto file = real_.create(path);
   unsynced_files_[path] = 0;
@@ -77,13 +91,13 @@ std::unique_ptr<WritableFile> FaultInjectionFileSystem::create(const fs::path& p
 }
 
 std::unique_ptr<WritableFile> FaultInjectionFileSystem::append_to(const fs::path& path) {
-  operation();
+  const Lock lock = operation();
   if (!entry_exists(path)) unsynced_changes_.push_back({Change::Kind::kCreated, path});
   return std::make_unique<File>(*this, path, real_.append_to(path));
 }
 
 void FaultInjectionFileSystem::create_directories(const fs::path& path) {
-  operation();
+  const Lock lock = operation();
   fs::path ancestor;
   for (const fs::path& part : path) {
     ancestor /= part;
@@ -93,7 +107,7 @@ void FaultInjectionFileSystem::create_directories(const fs::path& path) {
 }
 
 void FaultInjectionFileSystem::rename(const fs::path& from, const fs::path& to) {
-  operation();
+  const Lock lock = operation();
   const bool onto_full_directory = fs::is_directory(fs::symlink_status(to)) && !fs::is_empty(to);
   if (!entry_exists(from) || onto_full_directory) return real_.rename(from, to);  // for its error
   const fs::path replaced = keep(to);
@@ -103,7 +117,7 @@ void FaultInjectionFileSystem::rename(const fs::path& from, const fs::path& to) 
 }
 
 bool FaultInjectionFileSystem::exchange(const fs::path& a, const fs::path& b) {
-  operation();
+  const Lock lock = operation();
   if (!exchange_allowed_ || !real_.exchange(a, b)) return false;
   const fs::path between = kept_.path() / "between";
   moved(a, between);
@@ -113,20 +127,21 @@ bool FaultInjectionFileSystem::exchange(const fs::path& a, const fs::path& b) {
   return true;
 }
 
-void FaultInjectionFileSystem::create_symlink(const fs::path& target, const fs::path& link) {
-  operation();
-  real_.create_symlink(target, link);
+bool FaultInjectionFileSystem::create_symlink(const fs::path& target, const fs::path& link) {
+  const Lock lock = operation();
+  if (!symlinks_allowed_ || !real_.create_symlink(target, link)) return false;
   unsynced_changes_.push_back({Change::Kind::kCreated, link});
+  return true;
 }
 
 void FaultInjectionFileSystem::remove_all(const fs::path& path) {
-  operation();
+  const Lock lock = operation();
   const fs::path removed = keep(path);
   if (!removed.empty()) unsynced_changes_.push_back({Change::Kind::kRemoved, path, {}, removed});
 }
 
 void FaultInjectionFileSystem::sync_directory(const fs::path& path) {
-  operation();
+  const Lock lock = operation();
   std::erase_if(unsynced_changes_, [&](const Change& change) { return change.path.parent_path() == path; });
 }
 

@@ -13,6 +13,7 @@ namespace lerobot::log {
 
 void info(std::string_view message, std::source_location where = std::source_location::current());
 void warning(std::string_view message, std::source_location where = std::source_location::current());
+void error(std::string_view message, std::source_location where = std::source_location::current());
 
 // Replaces what writes a finished line (newline included) to stderr, so that a progress bar can step aside for it.
 // Called under the log's lock; an empty writer restores plain writing.

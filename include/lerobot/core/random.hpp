@@ -3,6 +3,7 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -13,6 +14,9 @@ namespace lerobot {
 // first (0 gives one word). Source: numpy/random/bit_generator.pyx.
 // seed_sequence_state({1000, 0}) == 18002537191484623697.
 uint64_t seed_sequence_state(std::span<const uint64_t> entropy);
+
+// numpy.random.SeedSequence(entropy).generate_state(count, np.uint64).
+std::vector<uint64_t> seed_sequence_states(std::span<const uint64_t> entropy, size_t count);
 
 // A 32-bit Mersenne Twister with its 624 words and position open to view, as checkpoints store them.
 // Source: Matsumoto and Nishimura, mt19937ar.c.

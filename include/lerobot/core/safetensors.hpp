@@ -16,9 +16,9 @@ namespace lerobot {
 
 using TensorMap = std::map<std::string, torch::Tensor>;
 
-// A memory-mapped file. The header is checked in full when opened: length within the file, dtype, shape and span in
-// agreement (checked arithmetic), no overlap, no hole, nothing after the last tensor, valid UTF-8 names, no duplicate
-// names. Dtypes: BOOL U8 I8 I16 I32 I64 F16 BF16 F32 F64. Throws UsageError naming the file and the entry.
+// An open file, read tensor by tensor. The header is checked in full when opened: length within the file, dtype, shape
+// and span in agreement (checked arithmetic), no overlap or hole, nothing after the last tensor, UTF-8 names, none
+// twice. Dtypes: BOOL U8 I8 I16 I32 I64 F16 BF16 F32 F64. Throws UsageError naming the file and the entry.
 class SafetensorsFile {
  public:
   explicit SafetensorsFile(const std::filesystem::path& path);
@@ -28,7 +28,7 @@ class SafetensorsFile {
 
   const std::vector<std::string>& names() const;  // in header order
   bool contains(const std::string& name) const;
-  // A tensor that owns its memory (copied out of the map, so alignment never matters). Throws UsageError when absent.
+  // A tensor that owns its memory. Throws UsageError when it is absent or the file became shorter after it was opened.
   torch::Tensor tensor(const std::string& name) const;
   TensorMap tensors() const;
   const std::map<std::string, std::string>& metadata() const;  // "__metadata__", may be empty

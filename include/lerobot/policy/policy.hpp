@@ -4,9 +4,12 @@
 
 #include <torch/nn/module.h>
 
+#include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -54,11 +57,14 @@ TensorMap state_dict(const Policy& policy);
 struct LoadReport {
   std::vector<std::string> missing;     // in the policy, not in the file
   std::vector<std::string> unexpected;  // in the file, not in the policy
+  std::vector<std::string> superseded;  // normalisation statistics, which LeRobot before 0.4 kept among the weights
+  std::map<torch::ScalarType, int64_t> converted;  // how many tensors of another floating-point type there were
 };
 
 // Copies `tensors` into the policy, casting between floating-point types (F16/BF16/F64 to F32). Throws UsageError
-// naming every tensor of a wrong shape or kind of dtype, before anything is copied; missing and unexpected names are
-// returned for the caller to report. `num_batches_tracked` of a frozen batch norm is dropped, as LeRobot does.
-LoadReport load_state_dict(Policy& policy, const TensorMap& tensors);
+// naming `source` (the file), every tensor of a wrong shape or kind of dtype and the setting that most likely explains
+// the shapes, before anything is copied; also when no tensor is the policy's. The rest is returned for the caller to
+// report. `num_batches_tracked` of a frozen batch norm is dropped, as LeRobot does.
+LoadReport load_state_dict(Policy& policy, const TensorMap& tensors, std::string_view source = "the checkpoint");
 
 }  // namespace lerobot::policy
