@@ -16,7 +16,7 @@ void require_at_least_one(config::Problems& problems, const char* field, int64_t
 }  // namespace
 
 void GradientAccumulationConfig::fields(config::Visitor& visit) {
-  visit("steps", steps, "Batches whose gradients are added up before an update", kNotYet);
+  visit("steps", steps, "Batches whose gradients are added up before an update");
 }
 void GradientAccumulationConfig::validate(config::Problems& problems) const {
   require_at_least_one(problems, "steps", steps);
@@ -79,7 +79,7 @@ void ActivationCheckpointingConfig::fields(config::Visitor& visit) {
 }
 
 void AcceleratorConfig::fields(config::Visitor& visit) {
-  visit("mixed_precision", mixed_precision, "no (float32) or bf16 for the forward and backward pass; fp16: not yet");
+  visit("mixed_precision", mixed_precision, "Forward and backward pass in: no (float32), bf16, fp16");
   visit("gradient_accumulation", gradient_accumulation, "Gradient accumulation");
   visit("grad_scaler", grad_scaler, "Loss scaling under fp16", {.newer_than_0_6_1 = true});
   visit("fsdp", fsdp, "Sharded training", kNotYet);
@@ -88,9 +88,8 @@ void AcceleratorConfig::fields(config::Visitor& visit) {
   visit("activation_checkpointing", activation_checkpointing, "Activation checkpointing", kNotYet);
 }
 void AcceleratorConfig::validate(config::Problems& problems) const {
-  if (mixed_precision == "fp16") {
-    problems.add("mixed_precision", "'fp16' is not implemented yet; use bf16 or no");
-  } else if (mixed_precision != "no" && mixed_precision != "bf16") {
+  // Whether the device can run it is known once there is a device: precision::resolve_precision.
+  if (mixed_precision != "no" && mixed_precision != "bf16" && mixed_precision != "fp16") {
     problems.add("mixed_precision", fmt::format("must be no, bf16 or fp16, got '{}'", mixed_precision));
   }
 }

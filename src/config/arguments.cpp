@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <regex>
 
 #include "lerobot/core/text.hpp"
 
@@ -20,12 +19,22 @@ bool has_value(const std::string& token) {
   return token.find('=') != std::string::npos;
 }
 
+// -\d+ or -\d*\.\d+, as Python's argparse has it.
+bool is_negative_number(std::string_view token) {
+  constexpr std::string_view kDigits = "0123456789";
+  if (!token.starts_with('-')) return false;
+  token.remove_prefix(1);
+  const size_t point = token.find_first_not_of(kDigits);
+  if (point == token.npos) return !token.empty();
+  const std::string_view fraction = token.substr(point + 1);
+  return token[point] == '.' && !fraction.empty() && fraction.find_first_not_of(kDigits) == fraction.npos;
+}
+
 // May `token` be the value of the flag before it?
 bool is_value(const std::string& token, const std::function<bool(const std::string&)>& is_known) {
-  static const std::regex kNegativeNumber("-\\d+|-\\d*\\.\\d+");
   if (!token.starts_with('-') || token == "-") return true;
   if (is_known(flag_name(token))) return false;
-  return std::regex_match(token, kNegativeNumber) || token.find(' ') != std::string::npos;
+  return is_negative_number(token) || token.find(' ') != std::string::npos;
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include "arguments.hpp"
 #include "config_file.hpp"
 #include "flag_table.hpp"
+#include "lerobot/config/pretrained.hpp"
 #include "lerobot/core/error.hpp"
 #include "value_text.hpp"
 
@@ -59,6 +60,37 @@ std::string take_policy_path(Json& file) {
   return path;
 }
 
+// Older LeRobots named the steps between evaluations in the environment eval_freq.
+void rename_old_keys(Json& file, const std::filesystem::path& path, Problems& problems) {
+  if (!file.contains("eval_freq")) return;
+  if (!file.contains("env_eval_freq")) file["env_eval_freq"] = file["eval_freq"];
+  file.erase("eval_freq");
+  problems.warn("", fmt::format("{}: `eval_freq` is read as `env_eval_freq`, its present name", path.string()));
+}
+
+std::optional<std::string> text_in(const Json& tree, const char* key) {
+  if (!tree.is_object() || !tree.contains(key) || !tree[key].is_string()) return std::nullopt;
+  return tree[key].get<std::string>();
+}
+
+// The configuration of the policy that --policy.path names, with `overrides` (of a file) and then `flags` on top.
+struct PretrainedPolicy {
+  std::filesystem::path folder;
+  Json config;
+};
+PretrainedPolicy read_pretrained_policy(const std::string& path, const Json& overrides, const Json& flags) {
+  auto revision = text_in(flags, "pretrained_revision");
+  if (!revision) revision = text_in(overrides, "pretrained_revision");
+  PretrainedPolicy policy{.folder = find_pretrained_folder(path, revision, "policy.path"), .config = {}};
+  policy.config = read_pretrained_config(policy.folder);
+  deep_merge(policy.config, overrides);
+  deep_merge(policy.config, flags);
+  policy.config["pretrained_path"] = path;
+  // What the folder's own configuration says is about where it started from itself.
+  if (is_hub_repository(path)) policy.config["pretrained_revision"] = revision ? Json(*revision) : Json(nullptr);
+  return policy;
+}
+
 // Flags whose types are not here would all be unknown: one problem, that of the type, is enough.
 bool is_below_missing_type(const std::string& name, const ChosenTypes& chosen, Section& root) {
   for (const Field& field : fields_of(root)) {
@@ -95,8 +127,8 @@ Flags read_flags(const FlagTable& table, const Dialect dialect, const Dialect po
   return flags;
 }
 
-FlagTable parse_arguments(std::span<const std::string> args, const ChosenTypes& chosen, TrainPipelineConfig& root,
-                          std::string_view program, Problems& problems) {
+FlagTable parse_arguments(std::span<const std::string> args, const ChosenTypes& chosen, Section& root,
+                          const Program& program, Problems& problems) {
   FlagTable table(root, chosen, true, program);
   const auto is_known = [&](const std::string& name) { return table.contains(name); };
   const auto hint = [&](const std::string& name) -> std::string {
@@ -114,13 +146,16 @@ FlagTable parse_arguments(std::span<const std::string> args, const ChosenTypes& 
   return table;
 }
 
-}  // namespace
+constexpr const char* kTrainPurpose = "Trains a policy on a LeRobotDataset.";
+constexpr const char* kEvalPurpose = "Evaluates a policy in a simulation.";
 
-ParsedCommand read_command_line(const std::vector<std::string>& args, const Registries& registries,
-                                std::string_view program, Problems& problems) {
-  ParsedCommand command;
+// Everything but what only one of the programs has to do with its configuration.
+template <class Config>
+ParsedCommandOf<Config> read(const std::vector<std::string>& args, const Registries& registries, Program program,
+                             Problems& problems) {
+  ParsedCommandOf<Config> command;
   const ChosenTypes chosen = chosen_types(args);
-  TrainPipelineConfig defaults(registries);
+  Config defaults(registries);
   if (asks_for_help(args)) {
     command.help = true;
     command.help_text = FlagTable(defaults, chosen, false, program).help();
@@ -133,10 +168,13 @@ ParsedCommand read_command_line(const std::vector<std::string>& args, const Regi
   if (config_path != find_argument(args, "config_path", false)) problems.add("config_path", "is given twice");
   std::string policy_path;
   if (!config_path.empty()) {
-    ConfigFile file = read_config_file(config_path);
+    const bool is_from_hub = is_hub_repository(config_path);
+    ConfigFile file = read_config_file(is_from_hub ? find_pretrained_folder(config_path, std::nullopt, "config_path")
+                                                   : std::filesystem::path(config_path));
     command.config_path = file.path;
     command.file = file.content;
     tree = std::move(file.content);
+    if (file.path.extension() == ".json") rename_old_keys(tree, file.path, problems);
     policy_path = take_policy_path(tree);
   }
   const std::string typed_path = find_argument(args, "policy.path", true);
@@ -152,24 +190,38 @@ ParsedCommand read_command_line(const std::vector<std::string>& args, const Regi
     if (command.was_typed("policy.type")) {
       problems.add("policy.type", "and --policy.path exclude each other: the folder's config.json names the type");
     }
-    Json policy = read_pretrained_config(policy_path);
-    if (tree.contains("policy")) deep_merge(policy, tree["policy"]);
-    policy["pretrained_path"] = policy_path;
-    tree["policy"] = std::move(policy);
-    command.policy_path = policy_path;
+    const auto part = [](const Json& json) { return json.contains("policy") ? json["policy"] : Json::object(); };
+    PretrainedPolicy policy = read_pretrained_policy(policy_path, part(tree), part(flags.tree));
+    flags.tree["policy"] = std::move(policy.config);
+    tree.erase("policy");
+    command.policy_path = policy.folder;
   }
   deep_merge(tree, flags.tree);
 
-  command.config = std::make_unique<TrainPipelineConfig>(registries);
+  command.config = std::make_unique<Config>(registries);
   problems.set_source([&](std::string_view field) -> std::string {
     if (is_typed(command.typed, field)) return "";
-    if (!policy_path.empty() && field.starts_with("policy.")) return fmt::format(" (in {}/config.json)", policy_path);
-    return command.config_path.empty() ? "" : fmt::format(" (in {})", command.config_path.string());
+    if (!policy_path.empty() && field.starts_with("policy.")) return (command.policy_path / "config.json").string();
+    return command.config_path.string();
   });
   read_section(tree, *command.config, problems);
   problems.set_source(nullptr);
-  command.config->dataset.resolve(problems);
   command.config->eval.resolve(std::max(1u, std::thread::hardware_concurrency()));
+  if (command.config->env) command.config->env->resolve();
+  return command;
+}
+
+}  // namespace
+
+ParsedCommand read_command_line(const std::vector<std::string>& args, const Registries& registries,
+                                std::string_view program, Problems& problems) {
+  ParsedCommand command =
+      read<TrainPipelineConfig>(args, registries, {.name = program, .purpose = kTrainPurpose}, problems);
+  if (command.help) return command;
+  // The recorded folder is one of the machine that the repository was filled from.
+  const bool resumes_from_hub = command.config->resume && is_hub_repository(find_argument(args, "config_path", true));
+  if (resumes_from_hub && !command.was_typed("output_dir")) command.config->output_dir.reset();
+  command.config->dataset.resolve(problems);
   command.warnings = problems.warnings();
   return command;
 }
@@ -183,6 +235,18 @@ ParsedCommand parse_command_line(const std::vector<std::string>& args, const Reg
       *command.config,
       {.config_path = command.config_path, .has_policy_path = !command.policy_path.empty(), .typed = command.typed},
       problems);
+  problems.throw_if_any();
+  command.warnings = problems.warnings();
+  return command;
+}
+
+ParsedEvalCommand parse_eval_command_line(const std::vector<std::string>& args, const Registries& registries,
+                                          std::string_view program) {
+  Problems problems;
+  ParsedEvalCommand command =
+      read<EvalPipelineConfig>(args, registries, {.name = program, .purpose = kEvalPurpose}, problems);
+  if (command.help) return command;
+  complete(*command.config, !command.policy_path.empty(), std::chrono::system_clock::now(), problems);
   problems.throw_if_any();
   command.warnings = problems.warnings();
   return command;

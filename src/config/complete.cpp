@@ -6,6 +6,7 @@
 #include <ctime>
 #include <filesystem>
 
+#include "lerobot/config/checkpoint_layout.hpp"
 #include "lerobot/config/train_config.hpp"
 
 namespace lerobot {
@@ -26,7 +27,7 @@ fs::path normal(const fs::path& path) {
   return result.has_filename() || !result.has_relative_path() ? result : result.parent_path();
 }
 
-// Resume: weights come from the folder of the configuration file, the training state from the folder above.
+// Resume: weights come from the folder of the configuration file, the training state from beside that folder.
 void resolve_resume(TrainPipelineConfig& config, const RunContext& context, config::Problems& problems) {
   if (!config.resume) return;
   if (context.has_policy_path) {
@@ -41,9 +42,41 @@ void resolve_resume(TrainPipelineConfig& config, const RunContext& context, conf
     return;
   }
   const bool is_folder = fs::is_directory(context.config_path);
-  const fs::path pretrained_model = normal(is_folder ? context.config_path : context.config_path / "..");
+  const fs::path folder = normal(is_folder ? context.config_path : context.config_path / "..");
+  config.checkpoint_path = normal(folder / "..");
+  fs::path pretrained_model = folder;
+  if (!fs::is_directory(*config.checkpoint_path / checkpoint::kTrainingStateDirectory)) {
+    // A downloaded repository has the configuration in its root and the state to go on from in its checkpoints.
+    if (const auto step = checkpoint::newest_checkpoint(folder / checkpoint::kCheckpointsDirectory)) {
+      config.checkpoint_path = normal(*step);
+      pretrained_model = *config.checkpoint_path / checkpoint::kPretrainedModelDirectory;
+    }
+  }
   if (config.policy) config.policy->pretrained_path = pretrained_model.string();
-  config.checkpoint_path = normal(pretrained_model / "..");
+}
+
+bool is_within(const fs::path& path, const fs::path& folder) {
+  return std::mismatch(folder.begin(), folder.end(), path.begin(), path.end()).first == folder.end();
+}
+
+// The recorded output_dir counts on resume, as in LeRobot. It misleads where the run's folder has moved, or where it
+// was recorded relative to another working directory.
+void warn_if_saving_elsewhere(const TrainPipelineConfig& config, const RunContext& context,
+                              config::Problems& problems) {
+  if (!config.checkpoint_path || !config.output_dir || config.output_dir->empty()) return;
+  if (context.typed.contains("output_dir")) return;
+  std::error_code error;
+  const fs::path step = normal(fs::weakly_canonical(*config.checkpoint_path, error));
+  if (error) return;
+  const fs::path output_dir = normal(fs::weakly_canonical(*config.output_dir, error));
+  if (error || is_within(step, output_dir)) return;
+  const fs::path checkpoints = step.parent_path();
+  const bool has_run_folder = checkpoints.filename() == checkpoint::kCheckpointsDirectory;
+  problems.warn("output_dir",
+                fmt::format("the run goes on in the recorded '{}', but the checkpoint {} does not lie in it; to save "
+                            "beside that checkpoint add --output_dir={}",
+                            config.output_dir->string(), config.checkpoint_path->string(),
+                            has_run_folder ? checkpoints.parent_path().string() : "<its run's folder>"));
 }
 
 void fill_in_names(TrainPipelineConfig& config, const RunContext& context) {
@@ -104,6 +137,16 @@ void choose_optimizer(TrainPipelineConfig& config, const RunContext& context, co
   config.scheduler.set(config.policy->scheduler_preset());
 }
 
+// Up to LeRobot 0.6.1 use_amp alone decided the precision of such a run.
+void check_use_amp(const TrainPipelineConfig& config, const RunContext& context, config::Problems& problems) {
+  if (!config.policy || !config.policy->use_amp || config.accelerator.mixed_precision != "no") return;
+  if (was_typed_below(context, "accelerator.mixed_precision")) return;
+  problems.warn(
+      "policy.use_amp",
+      "true is only recorded, this run computes in float32: up to LeRobot 0.6.1 it meant mixed precision, which "
+      "is now asked for with --accelerator.mixed_precision=bf16 (or fp16); say no there to leave it off");
+}
+
 void check_hub(const TrainPipelineConfig& config, config::Problems& problems) {
   if (!config.policy || !config.policy->push_to_hub) return;
   if (!config.policy->repo_id || config.policy->repo_id->empty()) {
@@ -135,11 +178,13 @@ void complete(TrainPipelineConfig& config, const RunContext& context, config::Pr
                  "needs a trained policy (--policy.path): a new one takes its features' names from the dataset");
   }
   check_output_dir(config, problems);
+  if (config.resume) warn_if_saving_elsewhere(config, context, problems);
   fill_in_names(config, context);
   choose_optimizer(config, context, problems);
   if (config.eval_steps > 0 && config.dataset.eval_split == 0.0) {
     problems.add("eval_steps", "needs --dataset.eval_split above 0, the part of the episodes to evaluate on");
   }
+  check_use_amp(config, context, problems);
   check_hub(config, problems);
   if (config.save_checkpoint_to_hub && !(config.policy && config.policy->repo_id)) {
     problems.add("save_checkpoint_to_hub", "needs --policy.repo_id");

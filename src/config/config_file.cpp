@@ -2,10 +2,15 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cctype>
 #include <fstream>
 #include <iterator>
-#include <regex>
+#include <string_view>
+#include <system_error>
+#include <vector>
 
+#include "lerobot/config/checkpoint_layout.hpp"
 #include "lerobot/core/error.hpp"
 #include "yaml_1_1.hpp"
 
@@ -14,31 +19,51 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* kTrainConfig = "train_config.json";
-
-bool looks_like_repo_id(const std::string& text) {
-  static const std::regex kRepoId("[\\w.-]+/[\\w.-]+");
-  return std::regex_match(text, kRepoId);
+// Whatever the system says about a path that cannot be one (too long, a file as a folder): it is not there.
+bool is_there(const fs::path& path) {
+  std::error_code error;
+  return fs::exists(path, error);
+}
+bool is_folder(const fs::path& path) {
+  std::error_code error;
+  return fs::is_directory(path, error);
 }
 
 [[noreturn]] void throw_missing(std::string_view flag, const fs::path& path) {
-  const std::string hub =
-      looks_like_repo_id(path.string())
-          ? " If it is a repository on the Hub: the Hub cannot be reached from here yet, give a local folder"
-          : "";
-  throw UsageError(fmt::format("--{}: '{}' does not exist.{}", flag, path.string(), hub));
+  throw UsageError(fmt::format("--{}: '{}' does not exist", flag, path.string()));
+}
+
+// In a folder that --config_path names: a pretrained_model folder or a repository's root, a step folder, the
+// checkpoints folder, or the output_dir above it.
+fs::path find_train_config_below(const fs::path& folder) {
+  std::vector<fs::path> candidates = {folder, folder / checkpoint::kPretrainedModelDirectory};
+  for (const fs::path& checkpoints : {folder, folder / checkpoint::kCheckpointsDirectory}) {
+    if (const auto step = checkpoint::newest_checkpoint(checkpoints)) {
+      candidates.push_back(*step / checkpoint::kPretrainedModelDirectory);
+    }
+  }
+  for (const fs::path& candidate : candidates) {
+    const fs::path path = candidate / checkpoint::kTrainConfigFile;
+    if (is_there(path)) return path;
+  }
+  std::string hint;
+  for (const fs::path& checkpoints : {folder, folder / checkpoint::kCheckpointsDirectory}) {
+    const auto target = checkpoint::last_target(checkpoints);
+    if (!target) continue;
+    hint = fmt::format(" {} leads to {}, which {}; name another checkpoint.",
+                       (checkpoints / checkpoint::kLastLink).string(), target->string(),
+                       is_there(*target) ? "has none" : "does not exist");
+  }
+  throw UsageError(
+      fmt::format("--config_path: there is no {0} for '{1}'. Looked for {0}, pretrained_model/{0}, "
+                  "last/pretrained_model/{0}, <step>/pretrained_model/{0}, and the last two below checkpoints.{2}",
+                  checkpoint::kTrainConfigFile, folder.string(), hint));
 }
 
 fs::path find_train_config(const fs::path& config_path) {
-  if (!fs::exists(config_path)) throw_missing("config_path", config_path);
-  if (!fs::is_directory(config_path)) return config_path;
-  if (fs::exists(config_path / kTrainConfig)) return config_path / kTrainConfig;
-  std::string hint;
-  for (const char* below : {"pretrained_model", "checkpoints/last/pretrained_model"}) {
-    const fs::path candidate = config_path / below;
-    if (fs::exists(candidate / kTrainConfig)) hint = fmt::format(" Did you mean {}?", candidate.string());
-  }
-  throw UsageError(fmt::format("--config_path: there is no {} in '{}'.{}", kTrainConfig, config_path.string(), hint));
+  const fs::path path = checkpoint::follow(config_path);
+  if (!is_there(path)) throw_missing("config_path", config_path);
+  return is_folder(path) ? find_train_config_below(path) : path;
 }
 
 std::string read_text(const fs::path& path) {
@@ -89,10 +114,10 @@ ConfigFile read_config_file(const fs::path& config_path) {
 }
 
 Json read_pretrained_config(const fs::path& policy_path) {
-  if (!fs::exists(policy_path)) throw_missing("policy.path", policy_path);
+  if (!is_there(policy_path)) throw_missing("policy.path", policy_path);
   const fs::path path = policy_path / "config.json";
-  if (!fs::is_directory(policy_path) || !fs::exists(path)) {
-    const bool has_model_below = fs::exists(policy_path / "pretrained_model" / "config.json");
+  if (!is_folder(policy_path) || !is_there(path)) {
+    const bool has_model_below = is_there(policy_path / "pretrained_model" / "config.json");
     const std::string hint =
         has_model_below ? fmt::format(" Did you mean {}?", (policy_path / "pretrained_model").string()) : "";
     throw UsageError(fmt::format("--policy.path: there is no config.json in '{}'.{}", policy_path.string(), hint));

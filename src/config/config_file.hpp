@@ -8,7 +8,10 @@
 
 namespace lerobot::config {
 
-// --config_path: a file (.yaml and .yml are YAML, everything else JSON) or a folder with a train_config.json.
+// --config_path: a file (.yaml and .yml are YAML, everything else JSON), or a folder that leads to a train_config.json:
+// pretrained_model, a step, checkpoints/last, checkpoints, an output_dir, or a downloaded repository (its root's file,
+// else that of its highest step). A `last` that is a file, or whose checkpoint a crash left set aside, is followed too
+// (checkpoint_layout.hpp). Throws UsageError that lists what was looked for.
 struct ConfigFile {
   std::filesystem::path path;  // the file read
   Json content;                // an object; keys of older LeRobots are already in today's form

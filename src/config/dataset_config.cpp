@@ -12,46 +12,6 @@ namespace lerobot {
 
 using config::FieldOptions;
 
-ImageTransformConfig::ImageTransformConfig(double weight, std::string type, Json kwargs)
-    : weight(weight), type(std::move(type)), kwargs(std::move(kwargs)) {}
-
-void ImageTransformConfig::fields(config::Visitor& visit) {
-  visit("weight", weight, "Chance of being drawn, relative to the others");
-  visit("type", type, "Identity, ColorJitter, SharpnessJitter or RandomAffine");
-  visit("kwargs", kwargs, "Arguments of the transform");
-}
-
-void ImageTransformConfig::validate(config::Problems& problems) const {
-  if (!(weight >= 0.0)) problems.add("weight", fmt::format("must not be negative, got {}", weight));
-  if (!kwargs.is_object()) problems.add("kwargs", "must be a dict");
-}
-
-ImageTransformsConfig::ImageTransformsConfig()
-    : tfs{{"brightness", {1.0, "ColorJitter", {{"brightness", {0.8, 1.2}}}}},
-          {"contrast", {1.0, "ColorJitter", {{"contrast", {0.8, 1.2}}}}},
-          {"saturation", {1.0, "ColorJitter", {{"saturation", {0.5, 1.5}}}}},
-          {"hue", {1.0, "ColorJitter", {{"hue", {-0.05, 0.05}}}}},
-          {"sharpness", {1.0, "SharpnessJitter", {{"sharpness", {0.5, 1.5}}}}},
-          {"affine", {1.0, "RandomAffine", {{"degrees", {-5.0, 5.0}}, {"translate", {0.05, 0.05}}}}}} {}
-
-void ImageTransformsConfig::fields(config::Visitor& visit) {
-  visit("enable", enable, "Augment the camera frames while training", {.implemented = false});
-  visit("max_num_transforms", max_num_transforms, "Most transforms drawn for one frame");
-  visit("random_order", random_order, "Apply the drawn transforms in random order");
-  visit("tfs", tfs, "The transforms to draw from");
-}
-
-void ImageTransformsConfig::validate(config::Problems& problems) const {
-  if (max_num_transforms < 0) {
-    problems.add("max_num_transforms", fmt::format("must not be negative, got {}", max_num_transforms));
-  }
-  for (const auto& [name, transform] : tfs) {
-    const auto scope = problems.enter("tfs");
-    const auto item = problems.enter_item(name);
-    transform.validate(problems);
-  }
-}
-
 void DatasetConfig::fields(config::Visitor& visit) {
   constexpr FieldOptions kNotYet{.implemented = false};
   visit("repo_id", repo_id, "Name of the dataset, as user/name", {.required = true});
@@ -66,7 +26,7 @@ void DatasetConfig::fields(config::Visitor& visit) {
   visit("return_uint8", return_uint8, "Recorded; training always reads whole bytes and converts on the device");
   visit("depth_output_unit", depth_output_unit, "Unit of depth images: mm or m");
   visit("streaming", streaming, "Read frames from the Hub while training", kNotYet);
-  visit("eval_split", eval_split, "Part of the episodes kept back for an evaluation loss", kNotYet);
+  visit("eval_split", eval_split, "Part of each task's episodes kept back for an evaluation loss");
 }
 
 void DatasetConfig::validate(config::Problems& problems) const {

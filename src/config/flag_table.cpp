@@ -36,12 +36,14 @@ std::string renamed(const std::string& name) {
 
 }  // namespace
 
-FlagTable::FlagTable(Section& root, const ChosenTypes& chosen, bool all_types, std::string_view program)
-    : app_(std::make_unique<CLI::App>("Trains a policy on a LeRobotDataset.", std::string(program))) {
+FlagTable::FlagTable(Section& root, const ChosenTypes& chosen, bool all_types, const Program& program)
+    : app_(std::make_unique<CLI::App>(std::string(program.purpose), std::string(program.name))) {
   app_->set_help_flag("-h,--help", "Print this help; with --policy.type=act also the flags of that type");
   app_->get_formatter()->column_width(58);
-  add_flag("config_path", "run", "path",
-           "JSON or YAML file with values for any of these, or the folder of a train_config.json", true);
+  add_flag(
+      "config_path", "run", "path",
+      "JSON or YAML file with values for any of these, or the folder (or cached Hub repository) of a train_config.json",
+      true);
   add_section(root, "", "run", chosen, all_types, true);
 }
 
@@ -88,8 +90,8 @@ void FlagTable::add_slot(const Field& field, const std::string& name, const std:
   add_flag(prefix + "type", group, types.empty() ? "(none yet)" : join(types, "|"),
            fmt::format("Type of {}{}", name, types.empty() ? " (not yet)" : ""), true);
   if (name == "policy") {
-    add_flag("policy.path", group, "path", "Start from the trained policy in this folder, instead of --policy.type",
-             true);
+    add_flag("policy.path", group, "path",
+             "Start from the trained policy in this folder (or cached Hub repository), instead of --policy.type", true);
   }
   const auto found = chosen.find(name);
   std::vector<std::string> shown;

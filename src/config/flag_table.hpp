@@ -17,12 +17,18 @@ namespace lerobot::config {
 // Chosen types by section: {"policy": "act"}.
 using ChosenTypes = std::map<std::string, std::string>;
 
+// Who asks: for the head of --help.
+struct Program {
+  std::string_view name;
+  std::string_view purpose;
+};
+
 // A CLI11 option a flag, grouped by section. CLI11 holds the table, lets the last value count and prints the help; the
 // text of values is ours to read (value_text.hpp), argv too (arguments.hpp).
 class FlagTable {
  public:
   // With the flags of the chosen types, or of all types where `all_types` is set (the chosen one comes first).
-  FlagTable(Section& root, const ChosenTypes& chosen, bool all_types, std::string_view program);
+  FlagTable(Section& root, const ChosenTypes& chosen, bool all_types, const Program& program);
 
   bool contains(const std::string& name) const { return app_->get_option_no_throw("--" + name) != nullptr; }
   bool is_text(const std::string& name) const { return text_flags_.contains(name); }

@@ -35,17 +35,22 @@ std::string Problems::flag(std::string_view field) const {
   return "--" + path_.substr(0, path_.empty() ? 0 : path_.size() - 1);
 }
 
-std::string Problems::line(std::string_view field, std::string_view message) const {
+std::string Problems::line(std::string_view field, std::string_view message, std::string_view way_out) const {
   if (path_.empty() && item_.empty() && field.empty()) return std::string(message);
   const bool in_item = !item_.empty();
   const std::string where = flag(in_item ? "" : field);
-  const std::string source = source_ ? source_(where.substr(2)) : "";
+  const std::string file = source_ ? source_(where.substr(2)) : "";
+  const std::string source = file.empty() ? "" : fmt::format(" (in {}{})", file, way_out);
   const std::string inner = in_item && !field.empty() ? fmt::format("`{}`: ", field) : "";
   return fmt::format("{}: {}{}{}{}", where, item_, inner, message, source);
 }
 
 void Problems::add(std::string_view field, std::string_view message) {
   lines_.push_back(line(field, message));
+}
+void Problems::add_unknown(std::string_view field, std::string_view details) {
+  lines_.push_back(line(field, fmt::format("there is no such field{}", details),
+                        ": correct it there or take it out; a field of a newer LeRobot has no effect here"));
 }
 void Problems::add_line(std::string line) {
   lines_.push_back(std::move(line));

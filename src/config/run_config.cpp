@@ -14,6 +14,9 @@ void EvalConfig::fields(config::Visitor& visit) {
   visit("recording", recording, "Keep the rollouts as a dataset");
   visit("recording_repo_id", recording_repo_id, "Hub dataset that the recorded rollouts go to");
   visit("recording_private", recording_private, "Whether that dataset is private");
+  visit("count_step_after_end", count_step_after_end,
+        "Count the step after an episode's end in its score, as LeRobot does where other episodes of the batch go on",
+        {.ours = true});
 }
 
 void EvalConfig::validate(config::Problems& problems) const {
@@ -31,7 +34,7 @@ void EvalConfig::resolve(int64_t cores) {
 }
 
 void EmaConfig::fields(config::Visitor& visit) {
-  visit("enable", enable, "Keep an exponential moving average of the weights", {.implemented = false});
+  visit("enable", enable, "Keep an exponential moving average of the weights");
   visit("decay", decay, "A constant decay instead of the schedule");
   visit("update_after_step", update_after_step, "Updates before the average starts");
   visit("inv_gamma", inv_gamma, "Schedule: 1 - (1 + step / inv_gamma)^-power");

@@ -72,7 +72,7 @@ void read_fields(const Json& json, Section& section, const std::string& of_type,
   const auto names = field_names(section);
   for (const auto& [key, _] : json.items()) {
     if (find(fields, key)) continue;
-    problems.add(key, fmt::format("there is no such field{}.{}", of_type, did_you_mean(key, names)));
+    problems.add_unknown(key, fmt::format("{}.{}", of_type, did_you_mean(key, names)));
   }
 }
 

@@ -12,9 +12,7 @@ namespace lerobot {
 
 using config::FieldOptions;
 
-Registries::Registries() {
-  envs.not_here({"aloha", "pusht", "gym_manipulator", "libero", "metaworld", "robocasa", "vlabench", "isaaclab_arena",
-                 "libero_plus", "robotwin", "robomme"});
+Registries::Registries() : envs(env_choices()) {
   reward_models.not_here({"reward_classifier", "robometer", "sarm", "topreward"});
 }
 
@@ -56,7 +54,7 @@ void TrainPipelineConfig::fields(config::Visitor& visit) {
   constexpr FieldOptions kNotYet{.implemented = false};
   constexpr FieldOptions kNewer{.newer_than_0_6_1 = true};
   visit("dataset", dataset, "What to train on");
-  visit("env", env, "Simulation to evaluate in");
+  visit("env", env, "Simulation to evaluate in while training");
   visit("policy", policy, "What to train");
   visit("reward_model", reward_model, "A reward model to train instead of a policy");
   visit("output_dir", output_dir, "Folder for checkpoints; null: outputs/train/<date>/<time>_<job_name>");
@@ -71,30 +69,34 @@ void TrainPipelineConfig::fields(config::Visitor& visit) {
   visit("dataloader_multiprocessing_context", dataloader_multiprocessing_context,
         "Recorded; the loader uses threads, not processes");
   visit("steps", steps, "Training steps");
-  visit("env_eval_freq", env_eval_freq, "Steps between evaluations in the environment; recorded (not yet)");
+  visit("env_eval_freq", env_eval_freq, "Steps between evaluations in the environment; 0: never");
   visit("log_freq", log_freq, "Steps between log lines; 0: none");
-  visit("eval_steps", eval_steps, "Steps between evaluation losses; 0: never", kNotYet);
-  visit("max_eval_samples", max_eval_samples, "Most samples of an evaluation loss; 0: all", kNotYet);
+  visit("eval_steps", eval_steps, "Steps between evaluation losses; 0: never");
+  visit("max_eval_samples", max_eval_samples, "Most samples of an evaluation loss; 0: all");
   visit("tolerance_s", tolerance_s, "Largest error of a frame's time stamp, in seconds");
   visit("save_checkpoint", save_checkpoint, "Write checkpoints");
   visit("save_freq", save_freq, "Steps between checkpoints; 0: only one at the end");
-  visit("checkpoint_format", checkpoint_format, "Files that the weights go to",
-        {.implemented = false, .newer_than_0_6_1 = true});
+  visit("checkpoint_format", checkpoint_format, "Files that the weights go to; dcp and safetensors_dcp: not yet",
+        kNewer);
   visit("use_policy_training_preset", use_policy_training_preset, "Take the policy's own optimizer and scheduler");
   visit("optimizer", optimizer, "Optimizer, without the preset");
   visit("scheduler", scheduler, "Learning-rate schedule, without the preset");
   visit("parallelism", parallelism, "How a run is spread over processes", kNewer);
   visit("accelerator", accelerator, "Precision and distributed execution", kNewer);
-  visit("eval", eval, "Evaluation in the environment; recorded (not yet)");
+  visit("eval", eval, "Evaluation in the environment");
   visit("ema", ema, "Moving average of the weights", kNewer);
   visit("wandb", wandb, "Weights & Biases");
   visit("peft", peft, "Training of adapters instead of the whole policy", kNotYet);
   visit("job", job, "Where to run");
   visit("save_checkpoint_to_hub", save_checkpoint_to_hub, "Upload every checkpoint", kNotYet);
   visit("sample_weighting", sample_weighting, "Weights of training samples", kNotYet);
-  visit("rename_map", rename_map, "New names for features of the dataset", kNotYet);
+  visit("rename_map", rename_map, "New names for features of the dataset");
   visit("checkpoint_path", checkpoint_path, "Checkpoint the run was resumed from", {.has_flag = false});
   visit("tf32", tf32, "TF32 in float32 matrix products and convolutions; null: LibTorch's defaults", {.ours = true});
+  visit("save_total_limit", save_total_limit, "Checkpoints to keep; older ones are removed; null: all", {.ours = true});
+  visit("async_save", async_save, "Write checkpoints in the background, from a copy in main memory", {.ours = true});
+  visit("non_finite_limit", non_finite_limit,
+        "Stop after this many updates in a row with an infinite or NaN gradient; 0: never", {.ours = true});
 }
 
 void TrainPipelineConfig::validate(config::Problems& problems) const {
@@ -104,6 +106,8 @@ void TrainPipelineConfig::validate(config::Problems& problems) const {
   at_least("steps", steps, 0);
   at_least("batch_size", batch_size, 1);
   at_least("num_workers", num_workers, 0);
+  if (save_total_limit) at_least("save_total_limit", *save_total_limit, 1);
+  at_least("non_finite_limit", non_finite_limit, 0);
   if (num_workers > 0) at_least("prefetch_factor", prefetch_factor, 1);
   // numpy's seeds, which LeRobot sets from the same number, end at 32 bits.
   if (seed && (*seed < 0 || *seed > std::numeric_limits<uint32_t>::max())) {
@@ -111,6 +115,13 @@ void TrainPipelineConfig::validate(config::Problems& problems) const {
   }
   if (!(tolerance_s >= 0.0)) {
     problems.add("tolerance_s", fmt::format("must not be negative, got {}", python_float_repr(tolerance_s)));
+  }
+  if (checkpoint_format != CheckpointFormat::kSafetensors) {
+    problems.add(
+        "checkpoint_format",
+        fmt::format("'{}' is for sharded runs (--parallelism.dp_shard), which are not implemented yet; leave it "
+                    "at safetensors",
+                    config::Codec<CheckpointFormat>::write(checkpoint_format).get<std::string>()));
   }
   const std::vector<std::string> contexts = {"fork", "spawn", "forkserver"};
   if (dataloader_multiprocessing_context &&

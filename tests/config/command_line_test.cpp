@@ -17,11 +17,11 @@ using ::testing::Not;
 TEST_F(CommandLineTest, ReportsEveryProblemAtOnce) {
   const std::string error =
       error_of({"--dataset.repo_id=a/b", "--policy.type=act", "--steps=many", "--batch_size=0", "--nonsense=1",
-                "--policy.chunk_size=0", "--ema.enable=true", "--dataset.video_backend=vlc"});
+                "--policy.chunk_size=0", "--wandb.enable=true", "--dataset.video_backend=vlc"});
   EXPECT_THAT(
       error, AllOf(HasSubstr("--steps: expected an integer, got 'many'"),
                    HasSubstr("--batch_size: must be at least 1, got 0"), HasSubstr("--nonsense: there is no such flag"),
-                   HasSubstr("--policy.chunk_size: "), HasSubstr("--ema.enable: 'true' is not implemented yet"),
+                   HasSubstr("--policy.chunk_size: "), HasSubstr("--wandb.enable: 'true' is not implemented yet"),
                    HasSubstr("--dataset.video_backend: "), HasSubstr("--policy.push_to_hub")));
 }
 
@@ -41,7 +41,7 @@ TEST_F(CommandLineTest, SuggestsTheFlagThatWasMeant) {
 
 TEST_F(CommandLineTest, NamesTheFileAndTheNearestFieldOfAnUnknownKey) {
   EXPECT_THAT(error_of({"--config_path=c5.json", "--policy.push_to_hub=false"}),
-              "--stepz: there is no such field. Did you mean `steps`? (in c5.json)");
+              HasSubstr("--stepz: there is no such field. Did you mean `steps`? (in c5.json: "));
 }
 
 TEST_F(CommandLineTest, SaysWhichPoliciesAreHereWhenOneIsNot) {
@@ -136,12 +136,10 @@ TEST_F(CommandLineTest, RefusesTypeBesidePath) {
 }
 
 TEST_F(CommandLineTest, SaysWhatAPathLacks) {
-  EXPECT_THAT(error_of({"--dataset.repo_id=a/b", "--policy.path=lerobot/act_aloha"}),
-              AllOf(HasSubstr("'lerobot/act_aloha' does not exist"), HasSubstr("the Hub cannot be reached")));
-  EXPECT_THAT(error_of({"--dataset.repo_id=a/b", "--policy.path=/nowhere/x"}), Not(HasSubstr("Hub")));
-  std::filesystem::create_directories("step/pretrained_model");
-  std::filesystem::copy("CFG.json", "step/pretrained_model/train_config.json");
-  EXPECT_THAT(error_of({"--config_path=step"}), HasSubstr("Did you mean step/pretrained_model?"));
+  std::filesystem::create_directories("step");
+  std::filesystem::rename("pretrained_model", "step/pretrained_model");
+  EXPECT_THAT(error_of({"--dataset.repo_id=a/b", "--policy.path=step"}),
+              AllOf(HasSubstr("there is no config.json in 'step'"), HasSubstr("Did you mean step/pretrained_model?")));
 }
 
 TEST_F(CommandLineTest, ReadsTheOldKeysOfSampleWeighting) {

@@ -62,7 +62,7 @@ TEST_F(CommandLineTest, ReadsBackEveryFieldThatItWrites) {
 }
 
 TEST_F(CommandLineTest, KeepsTf32OutOfTrainConfigButReadsItThere) {
-  EXPECT_EQ(to_own_json(*read(base_).config).dump(), R"({"tf32":true})");
+  EXPECT_EQ(to_own_json(*read(base_).config)["tf32"], true);
   Json json = read_json("CFG.json");
   json["tf32"] = false;
   write("newer.json", to_python_json(json));

@@ -1,4 +1,4 @@
-// --dataset.*: which data a run trains on (LeRobot: configs/default.py, transforms).
+// --dataset.*: which data a run trains on (LeRobot: configs/default.py).
 #pragma once
 
 #include <cstdint>
@@ -6,32 +6,10 @@
 #include <string>
 #include <vector>
 
+#include "lerobot/config/image_transforms_config.hpp"
 #include "lerobot/config/schema.hpp"
 
 namespace lerobot {
-
-// One augmentation that may be drawn for a frame.
-struct ImageTransformConfig : config::Section {
-  double weight = 1.0;  // chance to be drawn, relative to the others
-  std::string type = "Identity";
-  Json kwargs = Json::object();
-
-  ImageTransformConfig() = default;
-  ImageTransformConfig(double weight, std::string type, Json kwargs);
-  void fields(config::Visitor& visit) override;
-  void validate(config::Problems& problems) const override;
-};
-
-struct ImageTransformsConfig : config::Section {
-  bool enable = false;
-  int64_t max_num_transforms = 3;
-  bool random_order = false;
-  OrderedMap<ImageTransformConfig> tfs;
-
-  ImageTransformsConfig();  // with LeRobot's six transforms
-  void fields(config::Visitor& visit) override;
-  void validate(config::Problems& problems) const override;
-};
 
 struct DatasetConfig : config::Section {
   std::string repo_id;

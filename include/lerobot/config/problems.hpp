@@ -33,10 +33,13 @@ class Problems {
 
   // `field`: a field of the current section, "" for the section itself.
   void add(std::string_view field, std::string_view message);
-  void add_line(std::string line);                              // without a flag in front
+  void add_line(std::string line);  // without a flag in front
+  // `field` is none of the current section's; `details` ends the sentence ("… of type 'act'. Did you mean `x`?"). Where
+  // it stands in a file, the way out is said too.
+  void add_unknown(std::string_view field, std::string_view details);
   void warn(std::string_view field, std::string_view message);  // worth saying, not an error
 
-  // Where the value of a field ("policy.chunk_size") came from, in words for the end of a message, or "".
+  // The file that the value of a field ("policy.chunk_size") came from, or "".
   using Source = std::function<std::string(std::string_view dotted_field)>;
   void set_source(Source source) { source_ = std::move(source); }
 
@@ -49,7 +52,7 @@ class Problems {
   void throw_if_any() const;  // UsageError, one problem a line
 
  private:
-  std::string line(std::string_view field, std::string_view message) const;
+  std::string line(std::string_view field, std::string_view message, std::string_view way_out = "") const;
 
   std::string path_;  // "policy."
   std::string item_;  // "`observation.state`: "

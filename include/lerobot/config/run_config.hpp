@@ -17,6 +17,7 @@ struct EvalConfig : config::Section {
   bool recording = false;
   std::optional<std::string> recording_repo_id;
   bool recording_private = false;
+  bool count_step_after_end = true;  // ours: eval::ScoreRule
   void fields(config::Visitor& visit) override;
   void validate(config::Problems& problems) const override;
   // LeRobot's choice: 70 % of the cores, at least 1, at most 64 and n_episodes. The result is what gets saved.
@@ -78,10 +79,7 @@ struct SampleWeightingConfig : config::Section {
   void fields(config::Visitor& visit) override;
 };
 
-// Bases of what --env.type and --reward_model.type choose.
-struct EnvConfig : config::Section {
-  virtual std::string type() const = 0;
-};
+// Base of what --reward_model.type chooses.
 struct RewardModelConfig : config::Section {
   virtual std::string type() const = 0;
 };

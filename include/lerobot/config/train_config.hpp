@@ -11,6 +11,7 @@
 
 #include "lerobot/config/accelerator_config.hpp"
 #include "lerobot/config/dataset_config.hpp"
+#include "lerobot/config/env_config.hpp"
 #include "lerobot/config/optimizer_config.hpp"
 #include "lerobot/config/policy_config.hpp"
 #include "lerobot/config/run_config.hpp"
@@ -20,7 +21,7 @@ namespace lerobot {
 
 // The types that this build offers, passed down from main().
 struct Registries {
-  Registries();  // nothing but LeRobot's names of environments and reward models, as not here
+  Registries();  // the environments; of reward models only LeRobot's names, as not here
 
   config::ChoiceRegistry<PolicyConfig> policies;
   config::ChoiceRegistry<OptimizerConfig> optimizers;
@@ -83,6 +84,9 @@ struct TrainPipelineConfig : config::Section {
   std::optional<std::filesystem::path> checkpoint_path;  // the step folder resumed from; no flag
   // Ours: TF32 in matrix products and convolutions; nullopt leaves LibTorch's own settings alone.
   std::optional<bool> tf32 = true;
+  std::optional<int64_t> save_total_limit;  // ours: checkpoints to keep; nullopt: all
+  bool async_save = true;                   // ours: a thread writes while training goes on
+  int64_t non_finite_limit = 10;            // ours: withheld updates in a row that end the run; 0: none
 
   void fields(config::Visitor& visit) override;
   void validate(config::Problems& problems) const override;  // rules of single fields; the rest: complete()
