@@ -13,6 +13,7 @@
 #include "lerobot/core/error.hpp"
 #include "lerobot/core/log.hpp"
 #include "lerobot/dataset/image_decoder.hpp"
+#include "lerobot/dataset/image_transforms.hpp"
 #include "lerobot/dataset/video_decoder.hpp"
 
 namespace lerobot::dataset {
@@ -82,7 +83,7 @@ class LeRobotDataset::Impl {
 
   int64_t num_frames() const { return episodes.back().first_row + episodes.back().length; }
 
-  Batch get(std::span<const int64_t> rows) const {
+  Batch get(std::span<const int64_t> rows, int64_t epoch) const {
     Batch batch;
     for (const FeatureSpec* feature : features) {
       const std::vector<int64_t>* deltas = options.delta_indices.find(feature->name);
@@ -91,6 +92,8 @@ class LeRobotDataset::Impl {
       batch.tensors[feature->name] = feature->is_video()   ? read_video(*feature, window)
                                      : feature->is_image() ? read_images(*feature, window)
                                                            : gather(feature->name, window);
+      if (options.image_transforms && feature->is_camera() && !feature->is_depth)
+        transform(batch.tensors[feature->name], *feature, rows, epoch);
       if (deltas) {
         torch::Tensor pad = allocate(window.shape, torch::kBool);
         std::transform(window.is_outside.begin(), window.is_outside.end(), pad.data_ptr<bool>(),
@@ -125,6 +128,8 @@ class LeRobotDataset::Impl {
           fmt::format("Depth camera `{}` has no depth_unit in meta/info.json: its values and statistics are taken "
                       "as they are",
                       feature.name));
+    if (options.image_transforms && !feature.is_depth)
+      options.image_transforms->check_camera(feature.name, feature.camera_shape()[0]);
     if (feature.is_video()) check_videos(*metadata, episodes, feature);
   }
 
@@ -238,6 +243,23 @@ class LeRobotDataset::Impl {
     }
     return batch;
   }
+
+  // In place; `batch` is [B, C, H, W] or [B, T, C, H, W], a camera's frames of `rows`.
+  void transform(const torch::Tensor& batch, const FeatureSpec& camera, std::span<const int64_t> rows,
+                 int64_t epoch) const {
+    const std::vector<int64_t> frame = camera.camera_shape();
+    const FramesShape shape{batch.dim() == 5 ? batch.size(1) : 1, frame[0], frame[1], frame[2]};
+    const auto each = static_cast<size_t>(shape.frames * frame[0] * frame[1] * frame[2]);
+    const auto sample_of = [each](auto* pixels, size_t sample) { return std::span(pixels + sample * each, each); };
+    for (size_t sample = 0; sample < rows.size(); ++sample) {
+      const DrawKey key{epoch, rows[sample], camera.name};
+      if (camera.is_video()) {
+        options.image_transforms->apply(sample_of(batch.data_ptr<uint8_t>(), sample), shape, key);
+      } else {
+        options.image_transforms->apply(sample_of(batch.data_ptr<float>(), sample), shape, key);
+      }
+    }
+  }
 };
 
 LeRobotDataset::LeRobotDataset(std::shared_ptr<const Metadata> metadata, DatasetOptions options)
@@ -257,8 +279,12 @@ const std::vector<EpisodeRows>& LeRobotDataset::episodes() const {
 const DatasetOptions& LeRobotDataset::options() const {
   return impl_->options;
 }
-Batch LeRobotDataset::get(std::span<const int64_t> rows) const {
-  return impl_->get(rows);
+Batch LeRobotDataset::get(std::span<const int64_t> rows, int64_t epoch) const {
+  return impl_->get(rows, epoch);
+}
+
+std::span<const int64_t> LeRobotDataset::task_indices() const {
+  return {impl_->frames.columns.at("task_index").data_ptr<int64_t>(), static_cast<size_t>(num_frames())};
 }
 
 size_t LeRobotDataset::column_bytes() const {

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <functional>
 #include <numeric>
 #include <regex>
@@ -113,17 +114,21 @@ std::vector<FeatureSpec> read_features(const Json& json, const std::filesystem::
   for (const auto& [name, feature] : json.items()) features.push_back(read_feature(name, feature, file));
   for (std::string_view column : kStandardColumns) {
     const bool found = std::any_of(features.begin(), features.end(), [&](const FeatureSpec& feature) {
-      return feature.name == column && feature.is_numeric() && feature.is_scalar();
+      const bool is_float = feature.dtype.starts_with("float");
+      return feature.name == column && feature.is_numeric() && feature.is_scalar() && feature.dtype != "bool" &&
+             is_float == (column == "timestamp");
     });
     if (!found)
-      fail(file, fmt::format("the standard feature `{}` (numeric, shape [1]) is not among \"features\"", column));
+      fail(file, fmt::format("the standard feature `{}` ({}, shape [1]) is not among \"features\"", column,
+                             column == "timestamp" ? "of floats" : "of integers"));
   }
   return features;
 }
 
 void check_version(const DatasetInfo& info, const std::filesystem::path& root, std::string_view repo_id) {
   std::smatch match;
-  if (!std::regex_search(info.codebase_version, match, std::regex(R"(^v?(\d+)(?:\.(\d+))?)")))
+  // Nine digits: what an int holds.
+  if (!std::regex_search(info.codebase_version, match, std::regex(R"(^v?(\d{1,9})(?:\.(\d{1,9}))?)")))
     fail(info.file, fmt::format("codebase_version \"{}\" is not a version such as \"v3.0\"", info.codebase_version));
   const int major = std::stoi(match[1].str());
   const int minor = match[2].matched ? std::stoi(match[2].str()) : 0;
@@ -196,7 +201,8 @@ DatasetInfo load_dataset_info(const std::filesystem::path& root, std::string_vie
 
   info.codebase_version = read_text(json, info.file, "codebase_version", std::nullopt).value_or("null");
   check_version(info, root, repo_id);
-  if (!json.at("fps").is_number() || !(json.at("fps").get<double>() > 0))
+  if (!json.at("fps").is_number() || !(json.at("fps").get<double>() > 0) ||
+      !std::isfinite(json.at("fps").get<double>()))
     fail(info.file, fmt::format("fps must be positive, got {}", json.at("fps").dump()));
   info.fps = json.at("fps").get<double>();
   info.total_episodes = read_count(json, info.file, "total_episodes", 0, 0);

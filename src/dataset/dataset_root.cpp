@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <cstdlib>
-#include <fstream>
 #include <regex>
 #include <vector>
 
@@ -20,9 +18,7 @@ bool has_metadata(const fs::path& root) {
 
 fs::path lerobot_home(const Environment& environment) {
   if (const auto home = environment("HF_LEROBOT_HOME")) return *home;
-  if (const auto home = environment("HF_HOME")) return fs::path(*home) / "lerobot";
-  if (const auto cache = environment("XDG_CACHE_HOME")) return fs::path(*cache) / "huggingface" / "lerobot";
-  return fs::path(environment("HOME").value_or("/")) / ".cache" / "huggingface" / "lerobot";
+  return huggingface_home(environment) / "lerobot";
 }
 
 // refs/v3.0, the highest refs/v3.x, refs/main: what stands for LeRobot's default revision.
@@ -48,19 +44,9 @@ std::vector<std::string> default_revisions(const fs::path& refs) {
 std::optional<fs::path> find_snapshot(const fs::path& repository, const std::optional<std::string>& revision) {
   const auto revisions = revision ? std::vector{*revision} : default_revisions(repository / "refs");
   for (const std::string& name : revisions) {
-    std::string sha;
-    if (std::ifstream ref(repository / "refs" / name); ref >> sha) {
-      if (const fs::path root = repository / "snapshots" / sha; has_metadata(root)) return root;
-    }
-    if (const fs::path root = repository / "snapshots" / name; has_metadata(root)) return root;
+    if (const auto root = hub_snapshot(repository, name); root && has_metadata(*root)) return root;
   }
   return std::nullopt;
-}
-
-fs::path repository_folder(const std::string& repo_id) {
-  std::string name = "datasets--" + repo_id;
-  if (const auto slash = name.find('/'); slash != std::string::npos) name.replace(slash, 1, "--");
-  return name;
 }
 
 std::string how_to_download(const DatasetLocation& location, const fs::path& directory) {
@@ -69,14 +55,6 @@ std::string how_to_download(const DatasetLocation& location, const fs::path& dir
 }
 
 }  // namespace
-
-Environment process_environment() {
-  return [](std::string_view name) -> std::optional<std::string> {
-    const char* value = std::getenv(std::string(name).c_str());
-    if (value == nullptr || *value == '\0') return std::nullopt;
-    return value;
-  };
-}
 
 fs::path find_dataset_root(const DatasetLocation& location, const Environment& environment) {
   if (environment("LEROBOT_HOME"))
@@ -95,7 +73,7 @@ fs::path find_dataset_root(const DatasetLocation& location, const Environment& e
   const bool is_mirror = fs::exists(local / ".cache" / "huggingface" / "download");
   if (!is_mirror && has_metadata(local)) return local;
 
-  const fs::path repository = home / "hub" / repository_folder(location.repo_id);
+  const fs::path repository = hub_repository(home / "hub", RepoType::kDataset, location.repo_id);
   if (const auto snapshot = find_snapshot(repository, location.revision)) return *snapshot;
   if (has_metadata(local)) return local;
 

@@ -1,9 +1,13 @@
 #include "frame_data.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
+#include <limits>
+#include <map>
+#include <system_error>
 
 #include "data_files.hpp"
 #include "lerobot/core/error.hpp"
@@ -22,6 +26,15 @@ torch::ScalarType tensor_dtype(const FeatureSpec& feature) {
   return feature.dtype.starts_with("float") ? torch::kFloat32 : torch::kInt64;
 }
 
+torch::Tensor allocate_column(const Metadata& metadata, const FeatureSpec& feature, const std::vector<int64_t>& shape) {
+  try {
+    return torch::empty(shape, tensor_dtype(feature));
+  } catch (const c10::Error&) {  // more than the machine has, or than 64 bits hold
+    throw UsageError(fmt::format("{}: feature `{}`: there is no memory for its values, a tensor of shape [{}]",
+                                 metadata.info.file.string(), feature.name, fmt::join(shape, ", ")));
+  }
+}
+
 void check_columns(const ParquetFile& file, const DatasetInfo& info) {
   for (const std::string& column : file.columns()) {
     const FeatureSpec* feature = info.find(column);
@@ -34,6 +47,29 @@ void check_columns(const ParquetFile& file, const DatasetInfo& info) {
       throw UsageError(
           fmt::format("{}: column `{}`, a feature of meta/info.json, is missing", file.path().string(), feature.name));
   }
+}
+
+[[noreturn]] void fail_incomplete(const Metadata& metadata, const EpisodeRows& episode, int64_t found) {
+  const auto file = metadata.data_file(metadata.episodes[episode.episode_index]);
+  std::error_code error;
+  throw UsageError(
+      fmt::format("{}: {} of the {} frames of episode {} are missing{}. Download the dataset again, or "
+                  "leave the episode out with --dataset.episodes",
+                  file.string(), episode.length - found, episode.length, episode.episode_index,
+                  std::filesystem::exists(file, error) ? "" : " (there is no such file)"));
+}
+
+// Before memory is taken for as many frames as the episode table lists: the files hold that many rows.
+void check_frames_exist(const Metadata& metadata, const std::vector<EpisodeRows>& episodes,
+                        const std::vector<std::filesystem::path>& files) {
+  int64_t rows = 0;
+  for (const auto& path : files) rows += ParquetFile(path).num_rows();
+  if (rows >= episodes.back().first_row + episodes.back().length) return;
+  std::map<int64_t, int64_t> found;  // rows by episode
+  for (const auto& path : files)
+    for (const int64_t episode : ParquetFile(path).read_integers("episode_index")) ++found[episode];
+  for (const EpisodeRows& episode : episodes)
+    if (found[episode.episode_index] < episode.length) fail_incomplete(metadata, episode, found[episode.episode_index]);
 }
 
 // Finds for every row on disk its row in the dataset, by episode_index and index.
@@ -57,14 +93,12 @@ class RowFinder {
       }
       if (first_row_[episode[i]] < 0) continue;
       const Episode& entry = metadata_.episodes[episode[i]];
-      const int64_t row = first_row_[episode[i]] + index[i] - entry.dataset_from_index;
-      if (index[i] < entry.dataset_from_index || index[i] >= entry.dataset_to_index || is_found_[row])
+      const bool is_inside = index[i] >= entry.dataset_from_index && index[i] < entry.dataset_to_index;
+      const int64_t row = is_inside ? first_row_[episode[i]] + (index[i] - entry.dataset_from_index) : -1;
+      if (!is_inside || is_found_[row])
         throw UsageError(fmt::format(
-            "{}: row {} has index {}, {}; episode {} owns {} to {} (exclusive) according to "
-            "meta/episodes",
-            file.path().string(), i, index[i],
-            index[i] < entry.dataset_from_index || index[i] >= entry.dataset_to_index ? "outside its episode"
-                                                                                      : "which another row has, too",
+            "{}: row {} has index {}, {}; episode {} owns {} to {} (exclusive) according to meta/episodes",
+            file.path().string(), i, index[i], is_inside ? "which another row has, too" : "outside its episode",
             episode[i], entry.dataset_from_index, entry.dataset_to_index));
       is_found_[row] = true;
       rows[i] = row;
@@ -76,13 +110,7 @@ class RowFinder {
     for (const EpisodeRows& episode : episodes) {
       const auto first = is_found_.begin() + episode.first_row;
       const auto found = std::count(first, first + episode.length, true);
-      if (found == episode.length) continue;
-      const auto file = metadata_.data_file(metadata_.episodes[episode.episode_index]);
-      throw UsageError(
-          fmt::format("{}: {} of the {} frames of episode {} are missing{}. Download the dataset again, or "
-                      "leave the episode out with --dataset.episodes",
-                      file.string(), episode.length - found, episode.length, episode.episode_index,
-                      std::filesystem::exists(file) ? "" : " (there is no such file)"));
+      if (found != episode.length) fail_incomplete(metadata_, episode, found);
     }
     if (unlisted_ > 0)
       log::warning(
@@ -108,7 +136,9 @@ void read_file(const ParquetFile& file, std::span<const int64_t> rows, const std
     for (const FeatureSpec* feature : features) {
       if (feature->is_video()) continue;
       if (feature->is_image()) {
-        data.image_bytes += file.uncompressed_bytes(feature->name, "bytes", group);
+        const int64_t bytes = file.uncompressed_bytes(feature->name, "bytes", group);
+        if (__builtin_add_overflow(data.image_bytes, bytes, &data.image_bytes))
+          data.image_bytes = std::numeric_limits<int64_t>::max();
         continue;
       }
       torch::Tensor& column = data.columns.at(feature->name);
@@ -145,16 +175,18 @@ std::vector<const FeatureSpec*> features_to_load(const DatasetInfo& info, const 
 FrameData load_frame_data(const Metadata& metadata, const std::vector<EpisodeRows>& episodes,
                           const std::vector<const FeatureSpec*>& features) {
   const int64_t frames = episodes.back().first_row + episodes.back().length;
+  const auto files = parquet_files(metadata.root / "data");
+  check_frames_exist(metadata, episodes, files);
   FrameData data;
   for (const FeatureSpec* feature : features) {
     if (feature->is_image()) data.locations.resize(frames);
     if (feature->is_camera()) continue;
     std::vector<int64_t> shape{frames};
     if (!feature->is_scalar()) shape.insert(shape.end(), feature->shape.begin(), feature->shape.end());
-    data.columns[feature->name] = torch::empty(shape, tensor_dtype(*feature));
+    data.columns[feature->name] = allocate_column(metadata, *feature, shape);
   }
   RowFinder finder(metadata, episodes);
-  for (const auto& path : parquet_files(metadata.root / "data")) {
+  for (const auto& path : files) {
     const ParquetFile file(path);
     check_columns(file, metadata.info);
     read_file(file, finder.find(file), features, data);

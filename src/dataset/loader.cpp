@@ -51,8 +51,8 @@ BatchPlan BatchCursor::next() {
 
 class DataLoader::Impl {
  public:
-  Impl(BatchCursor cursor, Assemble assemble, LoaderOptions options)
-      : cursor_(std::move(cursor)),
+  Impl(NextPlan next_plan, Assemble assemble, LoaderOptions options)
+      : next_plan_(std::move(next_plan)),
         assemble_(std::move(assemble)),
         ahead_(std::max<int64_t>(1, options.num_workers * options.prefetch_factor)) {
     for (int64_t worker = 0; worker < options.num_workers; ++worker) workers_.emplace_back([this] { work(); });
@@ -69,7 +69,7 @@ class DataLoader::Impl {
 
   Batch next() {
     if (workers_.empty()) {
-      current_ = cursor_.next();
+      current_ = next_plan_();
       ++assembled_;
       return assemble_(current_);
     }
@@ -106,7 +106,7 @@ class DataLoader::Impl {
       const int64_t number = planned_++;
       Result result;
       try {
-        result.plan = cursor_.next();
+        result.plan = next_plan_();
         lock.unlock();
         result.batch = assemble_(result.plan);
       } catch (...) {
@@ -119,7 +119,7 @@ class DataLoader::Impl {
     }
   }
 
-  BatchCursor cursor_;  // under mutex_ when there are workers
+  const NextPlan next_plan_;  // under mutex_ when there are workers
   const Assemble assemble_;
   const int64_t ahead_;  // batches planned beyond the delivered ones
   BatchPlan current_;    // of the thread that calls next()
@@ -136,8 +136,10 @@ class DataLoader::Impl {
   std::vector<std::thread> workers_;
 };
 
+DataLoader::DataLoader(NextPlan next_plan, Assemble assemble, LoaderOptions options)
+    : impl_(std::make_unique<Impl>(std::move(next_plan), std::move(assemble), options)) {}
 DataLoader::DataLoader(BatchCursor cursor, Assemble assemble, LoaderOptions options)
-    : impl_(std::make_unique<Impl>(std::move(cursor), std::move(assemble), options)) {}
+    : DataLoader([cursor = std::move(cursor)]() mutable { return cursor.next(); }, std::move(assemble), options) {}
 DataLoader::~DataLoader() = default;
 
 Batch DataLoader::next() {

@@ -17,6 +17,9 @@ namespace lerobot::dataset {
 namespace fs = std::filesystem;
 namespace {
 
+// Of a whole dataset; thirty years at 60 Hz. Sums of lengths below it cannot overflow.
+constexpr int64_t kMostFrames = int64_t{1} << 36;
+
 void append_episodes(const ParquetFile& file, const std::vector<std::string>& cameras, std::vector<Episode>& episodes) {
   const auto index = file.read_integers("episode_index");
   const auto length = file.read_integers("length");
@@ -34,7 +37,8 @@ void append_episodes(const ParquetFile& file, const std::vector<std::string>& ca
           fmt::format("{}: row {} of the episode table is episode {}, it must be episode {}; the table is "
                       "out of order or a file of meta/episodes is missing",
                       file.path().string(), expected, index[row], expected));
-    if (length[row] < 1 || to[row] - from[row] != length[row])
+    const bool is_range = 0 <= from[row] && from[row] < to[row] && to[row] <= kMostFrames;
+    if (!is_range || to[row] - from[row] != length[row])
       throw UsageError(fmt::format("{}: episode {} has length {}, but its frames are {} to {} (exclusive)",
                                    file.path().string(), index[row], length[row], from[row], to[row]));
     episodes.push_back({length[row], from[row], to[row], data_chunk[row], data_file[row], tasks[row], {}});
@@ -45,9 +49,15 @@ void append_episodes(const ParquetFile& file, const std::vector<std::string>& ca
     const auto file_index = file.read_integers(prefix + "file_index");
     const auto from_timestamp = file.read_doubles(prefix + "from_timestamp");
     const auto to_timestamp = file.read_doubles(prefix + "to_timestamp");
-    for (size_t row = 0; row < index.size(); ++row)
+    for (size_t row = 0; row < index.size(); ++row) {
+      if (!std::isfinite(from_timestamp[row]) || !std::isfinite(to_timestamp[row]))
+        throw UsageError(
+            fmt::format("{}: episode {} of camera `{}` lasts from {} to {} seconds of its video, which "
+                        "must be numbers",
+                        file.path().string(), index[row], camera, from_timestamp[row], to_timestamp[row]));
       episodes[first + row].videos[camera] = {chunk_index[row], file_index[row], from_timestamp[row],
                                               to_timestamp[row]};
+    }
   }
 }
 
@@ -64,7 +74,9 @@ std::vector<Episode> load_episodes(const fs::path& root, const DatasetInfo& info
 // The column that pandas kept as its index, which LeRobot takes for the sentence; else the first text column.
 std::string sentence_column(const ParquetFile& file) {
   if (const auto pandas = file.key_value("pandas")) {
-    const Json index = parse_json(*pandas, file.path().string() + " (pandas metadata)").value("index_columns", Json());
+    const Json description = parse_json(*pandas, file.path().string() + " (pandas metadata)");
+    const Json index =
+        description.is_object() && description.contains("index_columns") ? description["index_columns"] : Json();
     if (index.is_array() && !index.empty() && index[0].is_string() && file.has_column(index[0].get<std::string>()))
       return index[0].get<std::string>();
   }
@@ -114,6 +126,7 @@ std::optional<FeatureStats> load_stats(const fs::path& root) {
   const fs::path path = root / "meta" / "stats.json";
   if (!fs::exists(path)) return std::nullopt;
   const Json json = read_json(path);
+  if (!json.is_object()) throw UsageError(fmt::format("{}: must hold an object", path.string()));
   FeatureStats stats;
   for (const auto& [feature, entry] : json.items()) {
     if (!entry.is_object()) throw UsageError(fmt::format("{}: `{}` must be an object", path.string(), feature));
@@ -148,10 +161,10 @@ void warn_about_video_lengths(const Metadata& metadata) {
     for (size_t i = 0; i < metadata.episodes.size(); ++i) {
       const Episode& episode = metadata.episodes[i];
       const VideoSegment& segment = episode.videos.at(feature.name);
-      const auto frames =
-          static_cast<int64_t>(std::nearbyint((segment.to_timestamp - segment.from_timestamp) * metadata.info.fps));
-      all_one_short = all_one_short && frames == episode.length - 1;
-      if (frames != episode.length) differing.push_back(static_cast<int64_t>(i));
+      const double frames = std::nearbyint((segment.to_timestamp - segment.from_timestamp) * metadata.info.fps);
+      const auto length = static_cast<double>(episode.length);
+      all_one_short = all_one_short && frames == length - 1;
+      if (frames != length) differing.push_back(static_cast<int64_t>(i));
     }
     if (differing.empty() || all_one_short) continue;
     log::warning(

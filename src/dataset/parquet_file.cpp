@@ -27,6 +27,9 @@ constexpr int64_t kLevelsPerRead = 16384;
 constexpr int64_t kByteArraysPerRead = 64;  // images: few, since a read may hold tens of megabytes
 constexpr uintmax_t kSmallFile = uintmax_t{32} << 20;
 constexpr int64_t kStreamBuffer = int64_t{1} << 20;
+// Far above what the columns of a dataset can be packed to (`index` alone is distinct in every row). A file that claims
+// more is damaged, and would take memory without end.
+constexpr uintmax_t kMostRowsPerByte = 256;
 
 bool is_unsigned(const parquet::ColumnDescriptor& column) {
   const auto& type = column.logical_type();
@@ -72,14 +75,29 @@ class ParquetFile::Impl {
 
   explicit Impl(const std::filesystem::path& file) : path(file) {
     guard([&] {
+      const uintmax_t size = std::filesystem::file_size(path);
       parquet::ReaderProperties properties;
-      if (std::filesystem::file_size(path) > kSmallFile) {  // else a column chunk is read at once
+      if (size > kSmallFile) {  // else a column chunk is read at once
         properties.enable_buffered_stream();
         properties.set_buffer_size(kStreamBuffer);
       }
       reader = parquet::ParquetFileReader::OpenFile(path.string(), /*memory_map=*/false, properties);
       metadata = reader->metadata();
+      check_row_counts(size);
     });
+  }
+
+  // What the footer says of rows must agree with itself: callers cut their buffers by it.
+  void check_row_counts(uintmax_t file_size) const {
+    int64_t left = metadata->num_rows();
+    if (left < 0 || static_cast<uintmax_t>(left) / kMostRowsPerByte > file_size)
+      throw parquet::ParquetException(fmt::format("{} rows in {} bytes", left, file_size));
+    for (int group = 0; group < metadata->num_row_groups(); ++group) {
+      const int64_t rows = metadata->RowGroup(group)->num_rows();
+      if (rows < 0 || rows > left) throw parquet::ParquetException("the row groups do not add up to the rows");
+      left -= rows;
+    }
+    if (left != 0) throw parquet::ParquetException("the row groups do not add up to the rows");
   }
 
   [[noreturn]] void fail(std::string_view column, const std::string& what) const {
@@ -150,6 +168,7 @@ class ParquetFile::Impl {
         if (descriptor.max_definition_level() > 0 && definitions[i] != descriptor.max_definition_level())
           fail(column, fmt::format("is null in row {} of row group {}",
                                    depth == 0 || repetitions[i] == 0 ? row + 1 : row, row_group));
+        if (i >= values_read) fail_short_page(column, row_group);  // none was null so far: every level has its value
         const int16_t level = depth > 0 ? repetitions[i] : int16_t{0};
         if (level == 0) {
           if (in_row != width) fail_shape(column, row_group, row, target.row_shape);
@@ -187,15 +206,20 @@ class ParquetFile::Impl {
                              row, row_group, std::is_same_v<Out, bool> ? "bool" : "int64"));
   }
 
+  // Levels without values: what lies in the buffer there is no value of this page.
+  [[noreturn]] void fail_short_page(std::string_view column, int row_group) const {
+    fail(column, fmt::format("has a damaged page in row group {}: it ends before its values do", row_group));
+  }
+
   [[noreturn]] void fail_shape(std::string_view column, int row_group, int64_t row,
                                std::span<const int64_t> shape) const {
     fail(column, fmt::format("is not of the declared shape [{}] in row {} of row group {}", fmt::join(shape, ", "), row,
                              row_group));
   }
 
-  // Visits the levels of a column of byte arrays in all row groups: (definition is full, repetition, value).
+  // Visits the levels of a column of byte arrays in a row group: (repetition, value or null).
   template <class Visit>
-  void visit_byte_arrays(int index, int row_group, Visit&& visit) const {
+  void visit_byte_arrays(std::string_view column, int index, int row_group, Visit&& visit) const {
     const auto chunk = reader->RowGroup(row_group)->Column(index);
     auto& typed = static_cast<parquet::ByteArrayReader&>(*chunk);
     const int16_t full = descriptor(index).max_definition_level();
@@ -209,6 +233,7 @@ class ParquetFile::Impl {
       int64_t value = 0;
       for (int64_t i = 0; i < levels; ++i) {
         const bool is_present = definitions[i] == full;
+        if (is_present && value >= values_read) fail_short_page(column, row_group);
         visit(repetitions[i], is_present ? &values[value] : nullptr);
         value += is_present;
       }
@@ -240,7 +265,7 @@ int ParquetFile::num_row_groups() const {
   return impl_->metadata->num_row_groups();
 }
 int64_t ParquetFile::rows_in(int row_group) const {
-  return impl_->metadata->RowGroup(row_group)->num_rows();
+  return impl_->guard([&] { return impl_->metadata->RowGroup(row_group)->num_rows(); });
 }
 
 std::vector<std::string> ParquetFile::columns() const {
@@ -330,7 +355,7 @@ std::vector<std::string> ParquetFile::read_text(std::string_view column) const {
     if (impl_->descriptor(index).max_repetition_level() != 0) impl_->fail(column, "is a list, not text");
     std::vector<std::string> texts;
     for (int group = 0; group < num_row_groups(); ++group) {
-      impl_->visit_byte_arrays(index, group, [&](int16_t, const parquet::ByteArray* value) {
+      impl_->visit_byte_arrays(column, index, group, [&](int16_t, const parquet::ByteArray* value) {
         if (value == nullptr) impl_->fail(column, fmt::format("is null in row {}", texts.size()));
         texts.emplace_back(reinterpret_cast<const char*>(value->ptr), value->len);
       });
@@ -346,8 +371,9 @@ std::vector<std::vector<std::string>> ParquetFile::read_text_lists(std::string_v
     if (impl_->descriptor(index).max_repetition_level() != 1) impl_->fail(column, "is not a list of text");
     std::vector<std::vector<std::string>> lists;
     for (int group = 0; group < num_row_groups(); ++group) {
-      impl_->visit_byte_arrays(index, group, [&](int16_t repetition, const parquet::ByteArray* value) {
+      impl_->visit_byte_arrays(column, index, group, [&](int16_t repetition, const parquet::ByteArray* value) {
         if (repetition == 0) lists.emplace_back();
+        if (lists.empty()) impl_->fail(column, "is damaged: its first row has no beginning");
         if (value != nullptr) lists.back().emplace_back(reinterpret_cast<const char*>(value->ptr), value->len);
       });
     }
@@ -364,7 +390,7 @@ void ParquetFile::read_bytes(std::string_view column, std::string_view member, i
     if (descriptor.physical_type() != parquet::Type::BYTE_ARRAY || descriptor.max_repetition_level() != 0)
       impl_->fail(column, fmt::format("has a member `{}` that does not hold bytes", member));
     int64_t rows = 0;
-    impl_->visit_byte_arrays(index, row_group, [&](int16_t, const parquet::ByteArray* value) {
+    impl_->visit_byte_arrays(column, index, row_group, [&](int16_t, const parquet::ByteArray* value) {
       ++rows;
       if (value == nullptr) return visit(std::nullopt);
       visit(std::as_bytes(std::span(value->ptr, value->len)));
@@ -376,7 +402,9 @@ void ParquetFile::read_bytes(std::string_view column, std::string_view member, i
 int64_t ParquetFile::uncompressed_bytes(std::string_view column, std::string_view member, int row_group) const {
   return impl_->guard([&] {
     const auto chunk = impl_->metadata->RowGroup(row_group)->ColumnChunk(impl_->leaf(column, member));
-    return chunk->total_uncompressed_size();
+    const int64_t bytes = chunk->total_uncompressed_size();
+    if (bytes < 0) impl_->fail(column, fmt::format("claims {} bytes in row group {}", bytes, row_group));
+    return bytes;
   });
 }
 

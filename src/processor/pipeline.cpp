@@ -18,6 +18,7 @@ namespace {
 
 constexpr std::string_view kObservation = "observation.";
 constexpr std::string_view kPad = "_is_pad";
+constexpr std::string_view kPaddingMask = "_padding_mask";  // another suffix that LeRobot renames along
 
 bool reaches_the_policy(const std::string& key) {
   return key.starts_with(kObservation) || key.find(kPad) != std::string::npos || key == "action" || key == "index" ||
@@ -26,8 +27,9 @@ bool reaches_the_policy(const std::string& key) {
 
 std::string renamed(const std::string& key, const RenameMap& map) {
   if (const std::string* to = map.find(key)) return *to;
-  if (key.ends_with(kPad)) {
-    if (const std::string* to = map.find(key.substr(0, key.size() - kPad.size()))) return *to + std::string(kPad);
+  for (const std::string_view suffix : {kPad, kPaddingMask}) {
+    if (!key.ends_with(suffix)) continue;
+    if (const std::string* to = map.find(key.substr(0, key.size() - suffix.size()))) return *to + std::string(suffix);
   }
   return key;
 }
@@ -84,6 +86,11 @@ ProcessorConfig processor_config(const PolicyConfig& policy, torch::Device devic
           .device = device,
           .eps = 1e-8,
           .float_dtype = {}};
+}
+
+bool has_processor_files(const std::filesystem::path& directory) {
+  return std::filesystem::exists(pipeline_path(directory, Direction::kPre)) ||
+         std::filesystem::exists(pipeline_path(directory, Direction::kPost));
 }
 
 FeatureStats rename_stats(const FeatureStats& stats, const RenameMap& rename_map) {

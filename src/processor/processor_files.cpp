@@ -46,7 +46,7 @@ std::vector<std::string> steps_of(Direction direction) {
 class Reader {
  public:
   Reader(const std::filesystem::path& directory, Direction direction)
-      : directory_(directory), file_(directory / fmt::format("{}.json", name_of(direction))), direction_(direction) {}
+      : directory_(directory), file_(pipeline_path(directory, direction)), direction_(direction) {}
 
   PipelineFile read() {
     require_file();
@@ -72,10 +72,11 @@ class Reader {
   void require_file() const {
     if (std::filesystem::exists(file_)) return;
     throw UsageError(fmt::format(
-        "{} is missing. A checkpoint from before LeRobot kept its normalisation in processor files is converted with "
-        "`python -m lerobot.processor.migrate_policy_normalization --pretrained-path {}`; otherwise the checkpoint is "
-        "incomplete: copy the whole pretrained_model folder",
-        file_.string(), directory_.string()));
+        "{} is missing. If the checkpoint is incomplete, copy its whole pretrained_model folder. If it was written by "
+        "LeRobot before 0.4, which had no processor files, start a new run from its weights with --policy.path={} (and "
+        "without --resume), or convert it with `python -m lerobot.processor.migrate_policy_normalization "
+        "--pretrained-path {}`",
+        file_.string(), directory_.string(), directory_.string()));
   }
 
   void read_step(const Json& step) {
@@ -242,6 +243,10 @@ Json step_config(const std::string& step, const PipelineFile& pipeline) {
 
 }  // namespace
 
+std::filesystem::path pipeline_path(const std::filesystem::path& directory, Direction direction) {
+  return directory / fmt::format("{}.json", name_of(direction));
+}
+
 PipelineFile read_pipeline(const std::filesystem::path& directory, Direction direction) {
   return Reader(directory, direction).read();
 }
@@ -259,7 +264,7 @@ void write_pipeline(FileSystem& files, const std::filesystem::path& directory, D
     steps.push_back(std::move(entry));
   }
   const Json json = {{"name", name_of(direction)}, {"steps", std::move(steps)}};
-  files.write_file(directory / fmt::format("{}.json", name_of(direction)), to_python_json(json, {.indent = 2}));
+  files.write_file(pipeline_path(directory, direction), to_python_json(json, {.indent = 2}));
 }
 
 }  // namespace lerobot::processor

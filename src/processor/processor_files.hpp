@@ -25,6 +25,9 @@ struct PipelineFile {
 
 enum class Direction { kPre, kPost };
 
+// policy_preprocessor.json or policy_postprocessor.json in `directory`.
+std::filesystem::path pipeline_path(const std::filesystem::path& directory, Direction direction);
+
 PipelineFile read_pipeline(const std::filesystem::path& directory, Direction direction);
 void write_pipeline(FileSystem& files, const std::filesystem::path& directory, Direction direction,
                     const PipelineFile& pipeline);

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 
 #include <fstream>
+#include <limits>
+#include <string>
 
 #include "dataset/captured_log.hpp"
 #include "dataset/toy_dataset.hpp"
@@ -82,10 +84,14 @@ TEST(DatasetInfo, RefusesOtherMajorVersions) {
   EXPECT_THAT(refusal([](Json& info) { info["codebase_version"] = "v1.6"; }), HasSubstr("v1.6"));
   EXPECT_THAT(refusal([](Json& info) { info["codebase_version"] = "v4.0"; }), HasSubstr("newer than this"));
   EXPECT_THAT(refusal([](Json& info) { info["codebase_version"] = "latest"; }), HasSubstr("latest"));
+  EXPECT_THAT(refusal([](Json& info) { info["codebase_version"] = "v" + std::string(40, '9'); }),
+              HasSubstr("newer than this"));
 }
 
 TEST(DatasetInfo, RefusesNumbersThatCannotBe) {
   EXPECT_THAT(refusal([](Json& info) { info["fps"] = 0; }), HasSubstr("fps must be positive, got 0"));
+  EXPECT_THAT(refusal([](Json& info) { info["fps"] = std::numeric_limits<double>::infinity(); }),
+              HasSubstr("fps must be positive"));
   EXPECT_THAT(refusal([](Json& info) { info["chunks_size"] = -1; }), HasSubstr("chunks_size"));
   EXPECT_THAT(refusal([](Json& info) { info["fps"] = 29.97; }), IsEmpty());
 }
@@ -100,6 +106,8 @@ TEST(DatasetInfo, RefusesFeaturesThatCannotBe) {
   EXPECT_THAT(with({{"shape", Json::array({1})}}), HasSubstr("dtype"));
   EXPECT_THAT(refusal([](Json& info) { info["features"]["a/b"] = info["features"]["action"]; }), HasSubstr("a/b"));
   EXPECT_THAT(refusal([](Json& info) { info["features"].erase("timestamp"); }), HasSubstr("timestamp"));
+  EXPECT_THAT(refusal([](Json& info) { info["features"]["task_index"]["dtype"] = "float32"; }),
+              HasSubstr("`task_index` (of integers, shape [1])"));
   EXPECT_THAT(refusal([](Json& info) { info.erase("features"); }), HasSubstr("\"features\" is missing"));
 }
 

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 
 #include <fstream>
+#include <limits>
 #include <numeric>
 
 #include "dataset/captured_log.hpp"
@@ -349,6 +350,20 @@ TEST(BrokenDataset, AnIndexOutOfPlaceIsNamed) {
   twice.data.set("index", arrow_column(arrow::int64(), {0, 1, 1}));
   EXPECT_THAT(refusal(gap), AllOf(HasSubstr("row 2 has index 3"), HasSubstr("owns 0 to 3")));
   EXPECT_THAT(refusal(twice), HasSubstr("row 2 has index 1, which another row has"));
+}
+
+TEST(BrokenDataset, AnIndexFarOutOfPlaceIsNamed) {
+  ToyDataset toy({3});
+  toy.data.set("index", arrow_column(arrow::int64(), {0, 1, std::numeric_limits<int64_t>::min()}));
+  EXPECT_THAT(refusal(toy), HasSubstr("row 2 has index -9223372036854775808, outside its episode"));
+}
+
+TEST(BrokenDataset, FramesAreCountedBeforeMemoryIsTakenForThem) {
+  constexpr int64_t kLength = int64_t{1} << 35;  // 32 GiB for one bool a frame
+  ToyDataset toy({3});
+  toy.episodes.set("length", arrow_column(arrow::int64(), Json::array({kLength})));
+  toy.episodes.set("dataset_to_index", arrow_column(arrow::int64(), Json::array({kLength})));
+  EXPECT_THAT(refusal(toy), HasSubstr("34359738365 of the 34359738368 frames of episode 0 are missing"));
 }
 
 TEST(BrokenDataset, FramesThatAreNotThereAreCounted) {

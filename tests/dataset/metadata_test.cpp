@@ -3,7 +3,9 @@
 #include <arrow/api.h>
 #include <gmock/gmock.h>
 
+#include <cstdint>
 #include <fstream>
+#include <limits>
 
 #include "dataset/captured_log.hpp"
 #include "dataset/toy_dataset.hpp"
@@ -103,6 +105,36 @@ TEST(Metadata, RefusesAnEpisodeTableThatContradictsItself) {
   ToyDataset unfinished;
   unfinished.episodes.set("data/chunk_index", arrow_column(arrow::int64(), {0, 0, nullptr}));
   EXPECT_THAT(refusal(unfinished), AllOf(HasSubstr("data/chunk_index"), HasSubstr("null")));
+}
+
+TEST(Metadata, RefusesFrameRangesWhoseLengthOverflows) {
+  constexpr auto kSmallest = std::numeric_limits<int64_t>::min();
+  ToyDataset backwards, huge;
+  backwards.episodes.set("dataset_to_index", arrow_column(arrow::int64(), {5, kSmallest, 12}));
+  huge.episodes.set("length", arrow_column(arrow::int64(), {int64_t{1} << 62, 3, 4}));
+  huge.episodes.set("dataset_to_index", arrow_column(arrow::int64(), {int64_t{1} << 62, 8, 12}));
+  EXPECT_THAT(refusal(backwards), HasSubstr("episode 1 has length 3, but its frames are 5 to -9223372036854775808"));
+  EXPECT_THAT(refusal(huge), HasSubstr("episode 0 has length 4611686018427387904"));
+}
+
+TEST(Metadata, RefusesVideoSegmentsThatAreNoTimes) {
+  ToyDataset toy;
+  add_video(toy, {0, 0.5, 0.8}, {0.5, 0.8, 1.2});
+  toy.episodes.set("videos/top/to_timestamp",
+                   arrow_column(arrow::float64(), {0.5, std::numeric_limits<double>::infinity(), 1.2}));
+  EXPECT_THAT(refusal(toy), HasSubstr("episode 1 of camera `top` lasts from 0.5 to inf seconds"));
+}
+
+TEST(Metadata, TakesAPandasDescriptionThatIsNoObjectForNone) {
+  ToyDataset toy;
+  toy.tasks_pandas = "[1]";
+  EXPECT_THAT(toy.load().tasks, ElementsAre(Pair(0, "push"), Pair(1, "pull")));
+}
+
+TEST(Metadata, RefusesStatisticsThatAreNoObject) {
+  ToyDataset toy;
+  toy.stats = Json::array({1});
+  EXPECT_THAT(refusal(toy), HasSubstr("stats.json: must hold an object"));
 }
 
 TEST(Metadata, NamesTheMissingColumnsOfAVideoFeature) {

@@ -103,6 +103,7 @@ TEST(PolicyProcessors, RenamesKeysTheirPadsAndTheirStatistics) {
   tensors.erase("observation.state");
   tensors.erase("action");
   tensors["observation.joints_is_pad"] = torch::zeros({4, 2}, torch::kBool);
+  tensors["observation.joints_padding_mask"] = torch::zeros({4, 2}, torch::kBool);
 
   const Batch result = PolicyProcessors(config, stats).preprocess({.tensors = tensors, .task = {}});
   const TensorMap golden = load_safetensors(sample::kFolder / "mean_std.safetensors");
@@ -110,6 +111,7 @@ TEST(PolicyProcessors, RenamesKeysTheirPadsAndTheirStatistics) {
     EXPECT_TRUE(torch::allclose(result.at(key), golden.at(std::string("normalized.") + key), 1e-6, 1e-6)) << key;
   }
   EXPECT_TRUE(result.contains("observation.state_is_pad"));
+  EXPECT_TRUE(result.contains("observation.state_padding_mask"));
   EXPECT_FALSE(result.contains("observation.joints"));
 }
 

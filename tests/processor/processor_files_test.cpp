@@ -167,8 +167,11 @@ TEST(ProcessorFiles, AcceptStepsNamedByTheirPythonClass) {
 TEST(ProcessorFiles, AMissingFileIsNamedWithTheWayOut) {
   const TemporaryDirectory folder;
   EXPECT_THAT(error_of(folder.path()),
-              AllOf(HasSubstr("policy_preprocessor.json is missing"), HasSubstr("migrate_policy_normalization")));
+              AllOf(HasSubstr("policy_preprocessor.json is missing"), HasSubstr("migrate_policy_normalization"),
+                    HasSubstr("--policy.path=" + folder.path().string())));
+  EXPECT_FALSE(has_processor_files(folder.path()));
   copy_checkpoint(folder.path());
+  EXPECT_TRUE(has_processor_files(folder.path()));
   std::filesystem::remove(folder.path() / kPreState);
   EXPECT_THAT(error_of(folder.path()), AllOf(HasSubstr(kPreState), HasSubstr("incomplete")));
 }

@@ -2,16 +2,12 @@
 #pragma once
 
 #include <filesystem>
-#include <functional>
 #include <optional>
 #include <string>
-#include <string_view>
+
+#include "lerobot/core/hub_cache.hpp"
 
 namespace lerobot::dataset {
-
-// Looks an environment variable up; nullopt when it is unset or empty.
-using Environment = std::function<std::optional<std::string>(std::string_view name)>;
-Environment process_environment();
 
 struct DatasetLocation {
   std::string repo_id;                        // --dataset.repo_id

@@ -62,12 +62,15 @@ struct LoaderOptions {
   int64_t prefetch_factor = 2;  // batches each worker may be ahead of next()
 };
 
-// Delivers the cursor's batches in order; the same ones whatever the number of workers. next() is for one thread.
+// Delivers the planned batches in order; the same ones whatever the number of workers. next() is for one thread.
 class DataLoader {
  public:
-  // `assemble` runs in the workers, several at a time.
+  // The next batch to assemble, without end: a BatchCursor's next(). Called by one thread at a time.
+  using NextPlan = std::function<BatchPlan()>;
+  // Runs in the workers, several at a time.
   using Assemble = std::function<Batch(const BatchPlan& plan)>;
 
+  DataLoader(NextPlan next_plan, Assemble assemble, LoaderOptions options);
   DataLoader(BatchCursor cursor, Assemble assemble, LoaderOptions options);
   // Waits for the batches being assembled, which are dropped.
   ~DataLoader();

@@ -89,6 +89,10 @@ class PolicyProcessors {
   Normalizer unnormalizer_;
 };
 
+// Whether `directory` holds the files of a pipeline, or one of them. LeRobot before 0.4 wrote none: it kept the
+// statistics among the policy's weights.
+bool has_processor_files(const std::filesystem::path& directory);
+
 // Keys of `stats` renamed; throws UsageError when two features would get the same name.
 FeatureStats rename_stats(const FeatureStats& stats, const RenameMap& rename_map);
 
