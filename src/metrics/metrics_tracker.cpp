@@ -3,37 +3,37 @@
 #include <ATen/ops/stack.h>
 #include <fmt/format.h>
 
+#include <cmath>
+
 #include "lerobot/core/text.hpp"
 
 namespace lerobot::metrics {
 namespace {
 
-// Above this many unread device scalars they are summed on the device, so that a run that never logs stays small.
-constexpr size_t kMaxPending = 1024;
+// Above this many unread device scalars they are read, so that a run that never logs stays small.
+constexpr size_t kMaxPending = 4096;
 
 }  // namespace
 
-AverageMeter::AverageMeter(std::string key, std::string label, Format format)
-    : key_(std::move(key)), label_(std::move(label)), format_(format) {}
+AverageMeter::AverageMeter(std::string key, std::string label, Format format, Counts counts)
+    : key_(std::move(key)), label_(std::move(label)), format_(format), counts_(counts) {}
 
 void AverageMeter::add(double value) {
+  if (counts_ == Counts::kFiniteOnly && !std::isfinite(value)) return;
   sum_ += value;
   ++count_;
 }
 
 void AverageMeter::add(const torch::Tensor& value) {
   pending_.push_back(value);
-  ++pending_count_;
-  if (pending_.size() >= kMaxPending) pending_ = {at::stack(pending_).sum()};
+  if (pending_.size() >= kMaxPending) read_pending();
 }
 
 void AverageMeter::read_pending() {
   if (pending_.empty()) return;
   const torch::Tensor values = at::stack(pending_).cpu().to(torch::kFloat64);
-  for (int64_t i = 0; i < values.numel(); ++i) sum_ += values.data_ptr<double>()[i];
-  count_ += pending_count_;
   pending_.clear();
-  pending_count_ = 0;
+  for (int64_t i = 0; i < values.numel(); ++i) add(values.data_ptr<double>()[i]);
 }
 
 double AverageMeter::mean() {
@@ -45,7 +45,6 @@ void AverageMeter::reset() {
   sum_ = 0.0;
   count_ = 0;
   pending_.clear();
-  pending_count_ = 0;
 }
 
 std::string AverageMeter::to_string() {
@@ -65,8 +64,9 @@ std::string AverageMeter::to_string() {
 
 MetricsTracker::MetricsTracker(Options options) : options_(options), steps_(options.initial_step) {}
 
-void MetricsTracker::declare(std::string key, std::string label, AverageMeter::Format format) {
-  meters_.emplace_back(std::move(key), std::move(label), format);
+void MetricsTracker::declare(std::string key, std::string label, AverageMeter::Format format,
+                             AverageMeter::Counts counts) {
+  meters_.emplace_back(std::move(key), std::move(label), format, counts);
 }
 
 AverageMeter& MetricsTracker::meter(std::string_view key) {

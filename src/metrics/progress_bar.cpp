@@ -22,6 +22,12 @@ std::string clock_text(double seconds) {
   return fmt::format("{:02}:{:02}", whole / 60, whole % 60);
 }
 
+// A second, or seconds for each where that is more than one.
+std::string speed_text(double rate, std::string_view unit) {
+  if (!(rate > 0)) return fmt::format("?{}/s", unit);
+  return rate < 1 ? fmt::format("{:5.2f}s/{}", 1 / rate, unit) : fmt::format("{:5.2f}{}/s", rate, unit);
+}
+
 void write_stderr(std::string_view text) {
   std::fwrite(text.data(), 1, text.size(), stderr);
   std::fflush(stderr);
@@ -68,16 +74,16 @@ void ProgressBar::draw() {
   write_stderr(std::string(kClearLine) + render(description_, done_, total_, seconds));
 }
 
-std::string ProgressBar::render(const std::string& description, int64_t done, int64_t total, double seconds) {
+std::string ProgressBar::render(const std::string& description, int64_t done, int64_t total, double seconds,
+                                std::string_view unit, std::string_view postfix) {
   const double fraction = total > 0 ? static_cast<double>(done) / static_cast<double>(total) : 1.0;
   const int filled = static_cast<int>(fraction * kBarWidth);
   std::string bar;
   for (int i = 0; i < kBarWidth; ++i) bar += i < filled ? "█" : " ";
   const double rate = seconds > 0 ? static_cast<double>(done) / seconds : 0.0;
   const std::string left = rate > 0 ? clock_text(static_cast<double>(total - done) / rate) : "?";
-  const std::string speed = rate > 0 ? fmt::format("{:5.2f}step/s", rate) : "?step/s";
-  return fmt::format("{}: {:3.0f}%|{}| {}/{} [{}<{}, {}]", description, fraction * 100, bar, done, total,
-                     clock_text(seconds), left, speed);
+  return fmt::format("{}: {:3.0f}%|{}| {}/{} [{}<{}, {}{}{}]", description, fraction * 100, bar, done, total,
+                     clock_text(seconds), left, speed_text(rate, unit), postfix.empty() ? "" : ", ", postfix);
 }
 
 }  // namespace lerobot::metrics

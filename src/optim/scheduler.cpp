@@ -53,7 +53,13 @@ Json Scheduler::state_dict() const {
 void Scheduler::load_state_dict(const Json& state, std::string_view source) {
   require_same_shape(state_dict(), state, source);
   const int64_t last_epoch = state.at("last_epoch");
-  if (last_epoch < 0) throw UsageError(fmt::format("{}: last_epoch: must be at least 0, got {}", source, last_epoch));
+  for (const char* key : {"last_epoch", "_step_count"}) {
+    constexpr int64_t kMostSteps = int64_t{1} << 53;  // beyond it a double, which the factors count in, skips some
+    if (state.at(key).get<int64_t>() > kMostSteps || state.at(key).get<int64_t>() < 0) {
+      throw UsageError(
+          fmt::format("{}: {}: must be from 0 to {}, got {}", source, key, kMostSteps, state.at(key).dump()));
+    }
+  }
   base_lrs_ = state.at("base_lrs").get<std::vector<double>>();
   last_lr_ = state.at("_last_lr").get<std::vector<double>>();
   last_epoch_ = last_epoch;

@@ -14,6 +14,7 @@
 #include <map>
 
 #include "lerobot/core/error.hpp"
+#include "lerobot/device/traits.hpp"
 
 namespace lerobot::precision {
 namespace {
@@ -117,10 +118,11 @@ torch::Tensor GradScaler::find_non_finite(const std::vector<torch::Tensor>& grad
 }
 
 torch::Tensor GradScaler::unscale_(const std::vector<torch::Tensor>& gradients) {
-  // Inverted in double, as torch does where the device has doubles.
+  // Inverted in double where the device has doubles, since a float32 division may be inexact there, as torch does.
   const torch::Tensor& scale = scale_tensor();
-  const torch::Tensor inverse =
-      scale.device().is_mps() ? scale.reciprocal() : scale.to(at::kDouble).reciprocal().to(at::kFloat);
+  const torch::Tensor inverse = device::computes_in_float64(scale.device())
+                                    ? scale.to(at::kDouble).reciprocal().to(at::kFloat)
+                                    : scale.reciprocal();
   return find_non_finite(gradients, inverse);
 }
 

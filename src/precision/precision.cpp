@@ -36,18 +36,24 @@ std::optional<c10::ScalarType> autocast_dtype(Precision precision) {
   return std::nullopt;
 }
 
-Precision resolve_precision(std::string_view mixed_precision, c10::Device device) {
+Precision resolve_precision(std::string_view mixed_precision, const device::DeviceTraits& traits) {
   const std::optional<Precision> precision = parse_precision(mixed_precision);
   if (!precision) {
     throw UsageError(
         fmt::format("--accelerator.mixed_precision: unknown value `{}`; accepted: no, bf16, fp16", mixed_precision));
   }
-  if (*precision == Precision::kFp16 && device.is_cpu()) {
-    throw UsageError(
-        "--accelerator.mixed_precision=fp16: fp16 requires an accelerator device and this run is on the CPU; use "
-        "--policy.device=cuda on a machine that has one, or --accelerator.mixed_precision=bf16 or =no");
+  const std::optional<c10::ScalarType> dtype = autocast_dtype(*precision);
+  const auto refusal = dtype ? device::refuse_autocast(traits, *dtype) : std::nullopt;
+  if (refusal) {
+    const std::string name = traits.name.empty() ? "" : fmt::format(" ({})", traits.name);
+    throw UsageError(fmt::format("--accelerator.mixed_precision={}: this run is on {}{}: {}; {}.", mixed_precision,
+                                 traits.device.str(), name, refusal->reason, refusal->way_out));
   }
   return *precision;
+}
+
+Precision resolve_precision(std::string_view mixed_precision, c10::Device device) {
+  return resolve_precision(mixed_precision, device::traits_of(device));
 }
 
 }  // namespace lerobot::precision

@@ -1,6 +1,7 @@
 #include "lerobot/device/backends.hpp"
 
 #include <dlfcn.h>
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 
 #include <filesystem>
@@ -39,17 +40,36 @@ TEST(LoadBackends, SaysOfAnAbsentLibraryThatThisLibTorchLacksIt) {
   EXPECT_THAT(find(backends, "cuda").reason, HasSubstr("no libtorch_cuda"));
 }
 
-TEST(LoadBackends, KeepsTheLoadersReasonForAnUndefinedSymbol) {
-  const auto backends = load_backends_from(kFakes / "unresolved_cuda", any_machine);
-  EXPECT_TRUE(find(backends, "cuda").present);
-  EXPECT_FALSE(find(backends, "cuda").loaded);
-  EXPECT_THAT(find(backends, "cuda").reason, HasSubstr("lerobot_test_symbol_that_nobody_defines"));
+TEST(LoadBackends, KnowsIntelsLibraryToo) {
+  const auto backends = load_backends_from(kFakes / "good_xpu", any_machine);
+  EXPECT_TRUE(find(backends, "xpu").loaded);
+  EXPECT_FALSE(find(backends, "cuda").present);
+  EXPECT_FALSE(find(backends, "hip").present);
 }
 
-TEST(LoadBackends, NamesTheLibraryThatABackendNeedsAndCannotFind) {
-  const auto backends = load_backends_from(kFakes / "incomplete_cuda", any_machine);
-  EXPECT_FALSE(find(backends, "cuda").loaded);
-  EXPECT_THAT(find(backends, "cuda").reason, HasSubstr("lerobot_test_absent_dependency"));
+class BrokenBackend : public testing::TestWithParam<const char*> {};
+INSTANTIATE_TEST_SUITE_P(, BrokenBackend, testing::Values("cuda", "hip", "xpu"),
+                         [](const auto& info) { return std::string(info.param); });
+
+TEST_P(BrokenBackend, KeepsTheLoadersReasonForAnUndefinedSymbol) {
+  const auto backends = load_backends_from(kFakes / fmt::format("unresolved_{}", GetParam()), any_machine);
+  EXPECT_TRUE(find(backends, GetParam()).present);
+  EXPECT_FALSE(find(backends, GetParam()).loaded);
+  EXPECT_THAT(find(backends, GetParam()).reason, HasSubstr("lerobot_test_symbol_that_nobody_defines"));
+}
+
+TEST_P(BrokenBackend, NamesTheLibraryThatItNeedsAndCannotFind) {
+  const auto backends = load_backends_from(kFakes / fmt::format("incomplete_{}", GetParam()), any_machine);
+  EXPECT_FALSE(find(backends, GetParam()).loaded);
+  EXPECT_THAT(find(backends, GetParam()).reason, HasSubstr("lerobot_test_absent_dependency"));
+}
+
+TEST(MissingDriver, LooksForWhatEachBackendNeeds) {
+  for (const char* name : {"cuda", "hip", "xpu"}) {
+    const std::string missing = missing_driver(name);
+    EXPECT_TRUE(missing.empty() || missing.starts_with("no ")) << missing;
+  }
+  EXPECT_EQ(missing_driver("mps"), "");
 }
 
 TEST(LoadBackends, OpensNothingOnAMachineWithoutTheDriver) {

@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 
 #include "lerobot/core/error.hpp"
+#include "lerobot/device/memory.hpp"
 
 namespace lerobot::device {
 namespace {
@@ -118,6 +119,13 @@ TEST(Describe, NamesTheDevice) {
   EXPECT_THAT(describe(c10::Device(c10::kCPU)), HasSubstr("cpu, "));
   const c10::Device best = resolve_device(std::nullopt, false, query(), warnings);
   EXPECT_THAT(describe(best), HasSubstr(best.str()));
+}
+
+TEST(PeakMemory, IsCountedOnCudaAndXpuOnly) {
+  for (const auto type : {c10::kCPU, c10::kMPS}) {
+    EXPECT_EQ(peak_memory_gib(c10::Device(type)), std::nullopt);
+    EXPECT_NO_THROW(reset_peak_memory(c10::Device(type)));
+  }
 }
 
 TEST(SeedEverything, RepeatsTheRandomNumbers) {

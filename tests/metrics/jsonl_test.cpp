@@ -25,5 +25,22 @@ TEST(JsonlWriter, AppendsOneObjectALineAndMakesTheFolderOnlyWhenWriting) {
   EXPECT_EQ(text.str(), "{\"step\": 1, \"loss\": 1e-05}\n{\"step\": 2, \"loss\": 1e-05}\n");
 }
 
+TEST(DropRecordsAfter, KeepsWhatTheCheckpointKnows) {
+  const testing_support::TemporaryDirectory directory;
+  const auto path = directory.path() / "metrics.jsonl";
+  std::ofstream(path) << "{\"step\": 1}\na note\n{\"step\": 2}\n{\"step\": 3}\n{\"step\": 2, \"lo";
+  drop_records_after(local_file_system(), path, 2);
+  std::stringstream text;
+  text << std::ifstream(path).rdbuf();
+  EXPECT_EQ(text.str(), "{\"step\": 1}\na note\n{\"step\": 2}\n");
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(directory.path()), {}), 1);
+}
+
+TEST(DropRecordsAfter, DoesNothingWithoutAFile) {
+  const testing_support::TemporaryDirectory directory;
+  drop_records_after(local_file_system(), directory.path() / "metrics.jsonl", 2);
+  EXPECT_TRUE(std::filesystem::is_empty(directory.path()));
+}
+
 }  // namespace
 }  // namespace lerobot::metrics

@@ -18,5 +18,10 @@ TEST(ProgressBar, DoesNotDivideByZeroBeforeTheFirstStep) {
   EXPECT_EQ(ProgressBar::render("Training", 0, 10, 0.0), "Training:   0%|          | 0/10 [00:00<?, ?step/s]");
 }
 
+TEST(ProgressBar, TellsSecondsForEachWhereItIsSlow) {
+  EXPECT_EQ(ProgressBar::render("Stepping", 1, 3, 2.0, "it", "success=50.0%"),
+            "Stepping:  33%|███       | 1/3 [00:02<00:04,  2.00s/it, success=50.0%]");
+}
+
 }  // namespace
 }  // namespace lerobot::metrics

@@ -2,6 +2,9 @@
 
 #include <gmock/gmock.h>
 
+#include <cstdint>
+#include <limits>
+
 #include "lerobot/core/error.hpp"
 #include "lerobot/optim/optimizer_configs.hpp"
 #include "optim/config_from_json.hpp"
@@ -125,6 +128,8 @@ TEST(SchedulerState, RefusesAFileOfAnotherShapeAndNamesThePlace) {
   refused([](Json& s) { s.erase("_is_initial"); }, "_is_initial");
   refused([](Json& s) { s["last_epoch"] = 1.0; }, "last_epoch: expected an integer");
   refused([](Json& s) { s["last_epoch"] = -1; }, "last_epoch");
+  refused([](Json& s) { s["last_epoch"] = std::numeric_limits<int64_t>::max(); }, "last_epoch: must be from 0 to");
+  refused([](Json& s) { s["_step_count"] = std::numeric_limits<int64_t>::max(); }, "_step_count: must be from 0 to");
   refused([](Json& s) { s["base_lrs"].push_back(0.1); }, "base_lrs: expected a list of 1, got 2");
   refused([](Json& s) { s["base_lrs"][0] = 1; }, "base_lrs[0]");
   refused([](Json& s) { s["verbose"] = false; }, "unknown key `verbose`");

@@ -29,6 +29,19 @@ TEST(ResolvePrecision, RefusesFp16OnACpuWithTheWaysOut) {
                                               HasSubstr("--policy.device=cuda"))));
 }
 
+TEST(ResolvePrecision, RefusesBf16OnAnNvidiaGpuThatOnlyEmulatesIt) {
+  const device::DeviceTraits t4{.device = kCuda,
+                                .platform = device::Platform::kCuda,
+                                .name = "Tesla T4",
+                                .compute_capability = device::ComputeCapability{7, 5}};
+  EXPECT_THAT(
+      [&] { resolve_precision("bf16", t4); },
+      ThrowsMessage<UsageError>(AllOf(HasSubstr("--accelerator.mixed_precision=bf16"), HasSubstr("cuda:0 (Tesla T4)"),
+                                      HasSubstr("has 7.5"), HasSubstr("--accelerator.mixed_precision=fp16"))));
+  EXPECT_EQ(resolve_precision("fp16", t4), Precision::kFp16);
+  EXPECT_EQ(resolve_precision("no", t4), Precision::kNo);
+}
+
 TEST(ResolvePrecision, RefusesAnythingElseNamingTheFlagAndWhatIsAccepted) {
   for (const char* text : {"", "fp32", "NO", "bfloat16", "fp8"}) {
     EXPECT_THAT(

@@ -18,6 +18,9 @@ TEST(SetTf32, SetsProductsAndConvolutionsAlikeOrLeavesThem) {
   set_tf32(true);
   EXPECT_TRUE(products());
   EXPECT_TRUE(convolutions());
+  set_tf32(std::nullopt);
+  EXPECT_TRUE(products());
+  EXPECT_TRUE(convolutions());
   set_tf32(false);
   EXPECT_FALSE(products());
   EXPECT_FALSE(convolutions());

@@ -1,6 +1,7 @@
 // Metrics as JSON lines, one object a log step, floats in full precision.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <memory>
 
@@ -20,5 +21,10 @@ class JsonlWriter {
   std::filesystem::path path_;
   std::unique_ptr<WritableFile> file_;
 };
+
+// A resumed run goes on in the file of the run before it, which may have come further than its last checkpoint: removes
+// the records with a "step" above `step`, and a last line that was cut off. Replaces the file in one piece. Nothing
+// happens when there is no file.
+void drop_records_after(FileSystem& files, const std::filesystem::path& path, int64_t step);
 
 }  // namespace lerobot::metrics

@@ -14,12 +14,13 @@
 namespace lerobot::metrics {
 
 // The mean of one quantity over a log window. Values may be device scalars: they are kept as they are and read in one
-// transfer when the mean is asked for, so that adding one costs no synchronisation.
+// transfer when the mean is asked for, or when a great many have come together: adding one costs no synchronisation.
 class AverageMeter {
  public:
   enum class Format { kFixed0, kFixed2, kFixed3, kExponent1 };
+  enum class Counts { kAll, kFiniteOnly };  // which values the mean is of
 
-  AverageMeter(std::string key, std::string label, Format format);
+  AverageMeter(std::string key, std::string label, Format format, Counts counts = Counts::kAll);
 
   const std::string& key() const { return key_; }
   void add(double value);
@@ -34,10 +35,10 @@ class AverageMeter {
   std::string key_;    // "grad_norm", the name in metrics.jsonl
   std::string label_;  // "grdn", the name in the log line
   Format format_;
+  Counts counts_;
   double sum_ = 0.0;
   int64_t count_ = 0;
   std::vector<torch::Tensor> pending_;
-  int64_t pending_count_ = 0;  // values that pending_ stands for
 };
 
 // The meters of a training run and the counters that follow from the step: samples, episodes, epochs.
@@ -56,7 +57,8 @@ class MetricsTracker {
 
   // Meters appear in the log line in the order of their declaration. add() to a name that was not declared declares
   // it, with its key as label and three digits: a policy's own outputs.
-  void declare(std::string key, std::string label, AverageMeter::Format format);
+  void declare(std::string key, std::string label, AverageMeter::Format format,
+               AverageMeter::Counts counts = AverageMeter::Counts::kAll);
   void add(std::string_view key, double value);
   void add(std::string_view key, const torch::Tensor& value);
 

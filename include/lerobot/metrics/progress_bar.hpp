@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <mutex>
 #include <string>
+#include <string_view>
 
 namespace lerobot::metrics {
 
@@ -20,8 +21,10 @@ class ProgressBar {
 
   void advance(int64_t count = 1);
 
-  // The text of the bar after `done` of `total` in `seconds`; what advance() draws.
-  static std::string render(const std::string& description, int64_t done, int64_t total, double seconds);
+  // The text of the bar after `done` of `total` in `seconds`, as tqdm writes it; what advance() draws. Below one a
+  // second the speed is told in seconds for each. `postfix` stands at the end: "…  3.43it/s, success=50.0%]".
+  static std::string render(const std::string& description, int64_t done, int64_t total, double seconds,
+                            std::string_view unit = "step", std::string_view postfix = "");
 
  private:
   using Clock = std::chrono::steady_clock;

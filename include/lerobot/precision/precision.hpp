@@ -7,6 +7,8 @@
 #include <optional>
 #include <string_view>
 
+#include "lerobot/device/traits.hpp"
+
 namespace lerobot::precision {
 
 enum class Precision {
@@ -22,7 +24,9 @@ std::optional<Precision> parse_precision(std::string_view text);
 std::optional<c10::ScalarType> autocast_dtype(Precision precision);
 
 // The precision that runs, from --accelerator.mixed_precision and the device that runs. Throws UsageError for an
-// unknown text, and for fp16 on a CPU, which has no fp16 kernels worth the name: LeRobot refuses it too.
+// unknown text, and for one that the device cannot run (device::refuse_autocast), with the reason and the way out.
+Precision resolve_precision(std::string_view mixed_precision, const device::DeviceTraits& traits);
+// Finds out what the device can do: on a GPU this asks the driver.
 Precision resolve_precision(std::string_view mixed_precision, c10::Device device);
 
 }  // namespace lerobot::precision
