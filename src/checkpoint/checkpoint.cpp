@@ -2,27 +2,29 @@
 
 #include <fmt/format.h>
 
+#include <cerrno>
+#include <exception>
 #include <string>
 #include <system_error>
 #include <vector>
 
-#include "hidden_names.hpp"
-#include "lerobot/checkpoint/layout.hpp"
+#include "describe_exception.hpp"
+#include "finite.hpp"
+#include "lerobot/checkpoint/housekeeping.hpp"
+#include "lerobot/config/checkpoint_layout.hpp"
 #include "lerobot/core/error.hpp"
+#include "lerobot/core/log.hpp"
 
 namespace lerobot::checkpoint {
 namespace {
 
 namespace fs = std::filesystem;
 
-bool entry_exists(const fs::path& path) {
-  return fs::exists(fs::symlink_status(path));
-}
-
 // Creates `directory` and what is missing above it, safe on disk.
 void create_durable_directories(FileSystem& files, const fs::path& directory) {
   std::vector<fs::path> missing;
-  for (fs::path path = directory; !path.empty() && !fs::exists(path); path = path.parent_path()) {
+  std::error_code ignored;  // what may not be looked at may not be created either
+  for (fs::path path = directory; !path.empty() && !fs::exists(path, ignored); path = path.parent_path()) {
     missing.push_back(path);
   }
   if (missing.empty()) return;
@@ -30,40 +32,37 @@ void create_durable_directories(FileSystem& files, const fs::path& directory) {
   for (const fs::path& path : missing) files.sync_directory(path.parent_path());
 }
 
-// Removes what runs that died have left behind; a checkpoint that was set aside and never replaced gets its name back.
-void clean_up_after_crashes(FileSystem& files, const fs::path& checkpoints) {
-  std::vector<fs::path> entries;
-  std::error_code error;
-  for (fs::directory_iterator entry(checkpoints, error), end; !error && entry != end; entry.increment(error)) {
-    entries.push_back(entry->path());
-  }
-  if (error) throw RunError(fmt::format("cannot list {}: {}", checkpoints.string(), error.message()));
-  for (const fs::path& path : entries) {
-    const std::string file_name = path.filename().string();
-    if (const auto name = visible_name(file_name, kSetAside); name && !entry_exists(checkpoints / *name)) {
-      files.rename(path, checkpoints / *name);
-    } else if (name || visible_name(file_name, kBeingWritten)) {
-      files.remove_all(path);
-    }
-  }
+void refuse_broken(const char* directory, const TensorMap& weights) {
+  const auto name = first_non_finite(weights);
+  if (!name) return;
+  throw RunError(
+      fmt::format("the weight {} of {}/{} holds NaN or infinity. A broken model is not stored, the checkpoint before "
+                  "stays: go on from it with a lower learning rate or another precision",
+                  *name, directory, kWeightsFile));
 }
 
 void write_json(FileSystem& files, const fs::path& path, const Json& value) {
   files.write_file(path, to_python_json(value, {.indent = 4, .ensure_ascii = true}));
 }
 
+// A folder that --policy.path can name.
+void write_model(FileSystem& files, const fs::path& directory, const CheckpointContent& content,
+                 const TensorMap& weights) {
+  files.create_directories(directory);
+  write_json(files, directory / kPolicyConfigFile, content.policy_config);
+  save_safetensors(files, directory / kWeightsFile, weights, {{"format", "pt"}});
+  write_json(files, directory / kTrainConfigFile, content.train_config);
+  if (content.write_processors) content.write_processors(files, directory);
+  files.sync_directory(directory);
+}
+
 // Everything below a step's folder, safe on disk (but for the folder's own name in its parent).
 void write_content(FileSystem& files, const fs::path& directory, const CheckpointContent& content) {
-  const fs::path pretrained_model = directory / kPretrainedModelDirectory;
   const fs::path training_state = directory / kTrainingStateDirectory;
-  files.create_directories(pretrained_model);
+  write_model(files, directory / kPretrainedModelDirectory, content, content.weights);
+  if (content.ema) write_model(files, directory / kAveragedModelDirectory, content, content.ema->weights);
   files.create_directories(training_state);
-  write_json(files, pretrained_model / kPolicyConfigFile, content.policy_config);
-  save_safetensors(files, pretrained_model / kWeightsFile, content.weights, {{"format", "pt"}});
-  write_json(files, pretrained_model / kTrainConfigFile, content.train_config);
-  if (content.write_processors) content.write_processors(files, pretrained_model);
   write_training_state(files, training_state, content.training_state);
-  files.sync_directory(pretrained_model);
   files.sync_directory(training_state);
   files.sync_directory(directory);
 }
@@ -86,7 +85,7 @@ void commit(FileSystem& files, const fs::path& finished, const fs::path& target)
   files.rename(target, set_aside);
   try {
     files.rename(finished, target);
-  } catch (const Error&) {
+  } catch (const std::exception&) {
     files.rename(set_aside, target);
     throw;
   }
@@ -96,13 +95,24 @@ void commit(FileSystem& files, const fs::path& finished, const fs::path& target)
 
 void point_last_at(FileSystem& files, const fs::path& checkpoints, const std::string& name) {
   const fs::path last = checkpoints / kLastLink;
-  if (entry_exists(last) && !fs::is_symlink(last)) {
-    throw RunError(fmt::format("{} is not a symbolic link and stays as it is; move it away, the new checkpoint is {}",
-                               last.string(), (checkpoints / name).string()));
+  const bool is_link = fs::is_symlink(last);
+  if (entry_exists(last) && !is_link && !last_target(checkpoints)) {
+    throw RunError(
+        fmt::format("{} is neither a symbolic link nor a file with the name of a checkpoint and stays as it "
+                    "is; move it away, the new checkpoint is {}",
+                    last.string(), (checkpoints / name).string()));
   }
-  const fs::path link = checkpoints / hidden_name(kLastLink, kBeingWritten);
-  files.create_symlink(name, link);
-  files.rename(link, last);
+  const fs::path hidden = checkpoints / hidden_name(kLastLink, kBeingWritten);
+  if (!files.create_symlink(name, hidden)) {
+    if (is_link || !entry_exists(last)) {
+      log::info(
+          fmt::format("{} cannot be a symbolic link on this file system: it is a file that holds the name of the "
+                      "newest checkpoint. --config_path={} works all the same, LeRobot needs the folder itself",
+                      last.string(), last.string()));
+    }
+    files.write_file(hidden, name + "\n");
+  }
+  files.rename(hidden, last);
   files.sync_directory(checkpoints);
 }
 
@@ -115,6 +125,17 @@ void discard(FileSystem& files, const fs::path& path) {
   }
 }
 
+std::string way_out(const std::error_code& code) {
+  if (code == std::errc::no_space_on_device || code.value() == EDQUOT) {
+    return ". Make room, or keep fewer checkpoints with --save_total_limit";
+  }
+  if (code == std::errc::read_only_file_system || code == std::errc::permission_denied ||
+      code == std::errc::operation_not_permitted) {
+    return ". Make it writable, or choose another folder with --output_dir";
+  }
+  return "";
+}
+
 }  // namespace
 
 fs::path save_checkpoint(FileSystem& files, const fs::path& output_dir, int64_t total_steps,
@@ -124,17 +145,24 @@ fs::path save_checkpoint(FileSystem& files, const fs::path& output_dir, int64_t 
   const fs::path checkpoints = output_dir / kCheckpointsDirectory;
   const fs::path target = checkpoints / name;
   const fs::path hidden = checkpoints / hidden_name(name, kBeingWritten);
-  try {
-    create_durable_directories(files, checkpoints);
-    clean_up_after_crashes(files, checkpoints);
-    write_content(files, hidden, content);
-    commit(files, hidden, target);
-    point_last_at(files, checkpoints, name);
-  } catch (const Error& error) {
+  const auto fail = [&](const std::string& reason) {
     discard(files, hidden);
     discard(files, checkpoints / hidden_name(kLastLink, kBeingWritten));
     if (entry_exists(target)) discard(files, checkpoints / hidden_name(name, kSetAside));
-    throw RunError(fmt::format("the checkpoint of step {} could not be saved: {}", step, error.what()));
+    return RunError(fmt::format("the checkpoint of step {} could not be saved: {}", step, reason));
+  };
+  try {
+    refuse_broken(kPretrainedModelDirectory, content.weights);
+    if (content.ema) refuse_broken(kAveragedModelDirectory, content.ema->weights);
+    create_durable_directories(files, checkpoints);
+    remove_leftovers(files, output_dir);
+    write_content(files, hidden, content);
+    commit(files, hidden, target);
+    point_last_at(files, checkpoints, name);
+  } catch (const FileSystemError& error) {
+    throw fail(error.what() + way_out(error.code()));
+  } catch (const std::exception&) {
+    throw fail(describe(std::current_exception()));
   }
   return target;
 }

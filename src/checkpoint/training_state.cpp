@@ -6,9 +6,10 @@
 #include <string>
 #include <string_view>
 
-#include "lerobot/checkpoint/layout.hpp"
 #include "lerobot/checkpoint/rng_state.hpp"
+#include "lerobot/config/checkpoint_layout.hpp"
 #include "lerobot/core/error.hpp"
+#include "lerobot/core/log.hpp"
 
 namespace lerobot::checkpoint {
 namespace {
@@ -21,6 +22,8 @@ constexpr const char* kOptimizerFile = "optimizer_state.safetensors";
 constexpr const char* kParamGroupsFile = "optimizer_param_groups.json";
 constexpr const char* kSchedulerFile = "scheduler_state.json";
 constexpr const char* kScalerFile = "scaler_state.json";
+constexpr const char* kEmaFile = "ema_state.pt";
+constexpr const char* kAccumulatedGradientsFile = "accumulated_gradients.safetensors";
 constexpr const char* kOursFile = "lerobot_cpp.json";
 
 constexpr const char* kFormatVersionKey = "format_version";
@@ -99,6 +102,10 @@ class Reader {
   fs::path directory_;
 };
 
+bool is_digit(char character) {
+  return character >= '0' && character <= '9';
+}
+
 // json[key] as an integer from `least` up; nothing when it is absent or null.
 std::optional<int64_t> integer(const Json& json, const char* key, int64_t least, const fs::path& source) {
   if (!json.contains(key) || json[key].is_null()) return std::nullopt;
@@ -154,6 +161,26 @@ Json read_param_groups(const fs::path& source) {
   return groups;
 }
 
+std::optional<optim::EmaState> read_ema(const Reader& reader) {
+  if (reader.has(kEmaFile)) return optim::read_ema_state(reader.path(kEmaFile));
+  log::warning(
+      fmt::format("Resuming with --ema.enable=true, but {} is missing: the average starts anew from the "
+                  "checkpoint's weights",
+                  reader.path(kEmaFile).string()));
+  return std::nullopt;
+}
+
+TensorMap read_accumulated_gradients(const fs::path& source) {
+  TensorMap gradients = load_safetensors(source);
+  for (const auto& [name, tensor] : gradients) {
+    constexpr std::string_view kPrefix = "grad/";
+    const std::string_view index = std::string_view(name).substr(std::min(name.size(), kPrefix.size()));
+    if (name.starts_with(kPrefix) && !index.empty() && std::ranges::all_of(index, is_digit)) continue;
+    throw UsageError(fmt::format("{}: {} is not of the form grad/<index of a parameter>", source.string(), name));
+  }
+  return gradients;
+}
+
 void check_format_version(const Json& ours, const fs::path& source) {
   const std::optional<int64_t> version = integer(ours, kFormatVersionKey, 1, source);
   if (!version) throw UsageError(fmt::format("{}: {} is missing", source.string(), kFormatVersionKey));
@@ -172,6 +199,10 @@ void write_training_state(FileSystem& files, const fs::path& directory, const Tr
   write_json(files, directory / kParamGroupsFile, state.param_groups);
   if (state.scheduler) write_json(files, directory / kSchedulerFile, *state.scheduler);
   if (state.scaler) write_json(files, directory / kScalerFile, *state.scaler);
+  if (state.ema) optim::write_ema_state(files, directory / kEmaFile, *state.ema);
+  if (!state.accumulated_gradients.empty()) {
+    save_safetensors(files, directory / kAccumulatedGradientsFile, state.accumulated_gradients);
+  }
   if (state.lerobot_cpp) write_json(files, directory / kOursFile, with_format_version(*state.lerobot_cpp));
 }
 
@@ -185,6 +216,10 @@ TrainingState load_training_state(const fs::path& step_directory, const LoadOpti
   if (options.needs_scheduler) reader.required(kSchedulerFile);
   state.scheduler = reader.optional_object(kSchedulerFile);
   state.scaler = reader.optional_object(kScalerFile);
+  if (options.needs_ema) state.ema = read_ema(reader);
+  if (reader.has(kAccumulatedGradientsFile)) {
+    state.accumulated_gradients = read_accumulated_gradients(reader.path(kAccumulatedGradientsFile));
+  }
   state.lerobot_cpp = reader.optional_object(kOursFile);
   if (state.lerobot_cpp) check_format_version(*state.lerobot_cpp, reader.path(kOursFile));
   return state;

@@ -6,8 +6,8 @@
 #include <iterator>
 #include <set>
 
-#include "lerobot/checkpoint/layout.hpp"
 #include "lerobot/checkpoint/rng_state.hpp"
+#include "lerobot/config/checkpoint_layout.hpp"
 #include "support/torch.hpp"
 
 namespace lerobot::checkpoint {
@@ -56,6 +56,9 @@ CheckpointContent marked_content(int64_t step, int64_t mark) {
   state.param_groups = Json::array({Json({{"mark", mark}, {"params", {0}}})});
   state.scheduler = Json({{"mark", mark}});
   state.lerobot_cpp = Json({{"mark", mark}});
+  state.accumulated_gradients = {{"grad/0", torch::full({2}, mark, torch::kFloat32)}};
+  state.ema = optim::EmaState{.optimization_step = mark, .shadow_params = {torch::full({3, 2}, mark, torch::kFloat32)}};
+  content.ema = EmaContent{.weights = {{"model.weight", torch::full({3, 2}, mark, torch::kFloat32)}}};
   return content;
 }
 
@@ -63,7 +66,8 @@ int64_t mark_of(const fs::path& step_directory) {
   std::set<int64_t> marks;
   try {
     const fs::path pretrained_model = step_directory / kPretrainedModelDirectory;
-    const TrainingState state = load_training_state(step_directory, {.needs_scheduler = true});
+    const fs::path averaged = step_directory / kAveragedModelDirectory;
+    const TrainingState state = load_training_state(step_directory, {.needs_scheduler = true, .needs_ema = true});
     marks = {read_json(pretrained_model / kPolicyConfigFile)["mark"].get<int64_t>(),
              read_json(pretrained_model / kTrainConfigFile)["mark"].get<int64_t>(),
              std::stoll(read_text(pretrained_model / "policy_preprocessor.json")),
@@ -73,7 +77,14 @@ int64_t mark_of(const fs::path& step_directory) {
              state.optimizer.at("state/0/step").item<int64_t>(),
              state.param_groups[0]["mark"].get<int64_t>(),
              state.scheduler.value()["mark"].get<int64_t>(),
-             state.lerobot_cpp.value()["mark"].get<int64_t>()};
+             state.lerobot_cpp.value()["mark"].get<int64_t>(),
+             state.accumulated_gradients.at("grad/0").min().item<int64_t>(),
+             state.ema.value().optimization_step,
+             state.ema->shadow_params.at(0).min().item<int64_t>(),
+             read_json(averaged / kPolicyConfigFile)["mark"].get<int64_t>(),
+             read_json(averaged / kTrainConfigFile)["mark"].get<int64_t>(),
+             std::stoll(read_text(averaged / "policy_preprocessor.json")),
+             load_weights(averaged).at("model.weight").min().item<int64_t>()};
   } catch (const std::exception& error) {
     ADD_FAILURE() << step_directory << " is not whole: " << error.what();
     return -1;

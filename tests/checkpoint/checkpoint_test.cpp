@@ -1,16 +1,21 @@
 #include "lerobot/checkpoint/checkpoint.hpp"
 
 #include <gmock/gmock.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 
+#include <cmath>
+#include <csignal>
 #include <fstream>
 #include <map>
 #include <set>
 
 #include "checkpoint_content.hpp"
-#include "lerobot/checkpoint/layout.hpp"
 #include "lerobot/checkpoint/rng_state.hpp"
+#include "lerobot/config/checkpoint_layout.hpp"
 #include "lerobot/core/error.hpp"
+#include "lerobot/core/log.hpp"
+#include "support/fault_injection_file_system.hpp"
 #include "support/temporary_directory.hpp"
 #include "support/torch.hpp"
 
@@ -22,6 +27,8 @@ using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::ThrowsMessage;
+using testing_support::Fault;
+using testing_support::FaultInjectionFileSystem;
 
 class Checkpoint : public testing::Test {
  protected:
@@ -130,13 +137,103 @@ TEST_F(Checkpoint, RemovesWhatDeadRunsLeftBehind) {
   EXPECT_EQ(mark_of(checkpoints / "000005"), 5);
 }
 
-TEST_F(Checkpoint, LeavesALastThatIsNoLinkAlone) {
+TEST_F(Checkpoint, LeavesALastThatIsNotOursAlone) {
   fs::create_directories(output_dir_ / "checkpoints" / "last");
   EXPECT_THAT([&] { save(marked_content(5, 5)); },
               ThrowsMessage<RunError>(AllOf(HasSubstr("the checkpoint of step 5 could not be saved"),
-                                            HasSubstr("last is not a symbolic link"))));
+                                            HasSubstr("last is neither a symbolic link nor a file"))));
   EXPECT_TRUE(fs::is_directory(fs::symlink_status(output_dir_ / "checkpoints" / "last")));
   EXPECT_EQ(mark_of(output_dir_ / "checkpoints" / "000005"), 5);
+  fs::remove(output_dir_ / "checkpoints" / "last");
+  std::ofstream(output_dir_ / "checkpoints" / "last") << "my notes";
+  EXPECT_THAT([&] { save(marked_content(10, 10)); }, ThrowsMessage<RunError>(HasSubstr("last is neither")));
+  EXPECT_EQ(read_text(output_dir_ / "checkpoints" / "last"), "my notes");
+}
+
+TEST_F(Checkpoint, WithoutLinksLastIsAFileAndTheLogSaysSoOnce) {
+  FaultInjectionFileSystem files;
+  files.forbid_symlinks();
+  std::vector<std::string> logged;
+  log::set_line_writer([&](std::string_view line) { logged.emplace_back(line); });
+  for (const int64_t step : {5, 10}) {
+    save_checkpoint(files, output_dir_, 10, marked_content(step, step));
+    EXPECT_EQ(mark_of(resolve_last(output_dir_)), step);
+  }
+  log::set_line_writer({});
+  EXPECT_EQ(read_text(output_dir_ / "checkpoints" / "last"), "000010\n");
+  EXPECT_THAT(logged, ElementsAre(HasSubstr("last cannot be a symbolic link on this file system")));
+  save(marked_content(15, 15));  // the folder was moved to a file system with links
+  EXPECT_EQ(fs::read_symlink(output_dir_ / "checkpoints" / "last"), "000015");
+}
+
+struct Refusal {
+  std::errc reason;
+  const char* way_out;
+};
+
+TEST_F(Checkpoint, WhatTheDiskRefusesIsNamedWithTheWayOut) {
+  save(marked_content(5, 5));
+  for (const auto& [reason, way_out] :
+       {Refusal{std::errc::no_space_on_device, "Make room, or keep fewer checkpoints with --save_total_limit"},
+        Refusal{std::errc::read_only_file_system, "choose another folder with --output_dir"},
+        Refusal{std::errc::permission_denied, "choose another folder with --output_dir"}}) {
+    FaultInjectionFileSystem files;
+    files.inject(Fault::kError, 6, reason);
+    EXPECT_THAT([&] { save_checkpoint(files, output_dir_, 10, marked_content(10, 10)); },
+                ThrowsMessage<RunError>(AllOf(HasSubstr("the checkpoint of step 10 could not be saved"),
+                                              HasSubstr(std::make_error_code(reason).message()), HasSubstr(way_out))));
+    EXPECT_EQ(entries(), (std::set<std::string>{"000005", "last"}));
+    EXPECT_EQ(mark_of(resolve_last(output_dir_)), 5);
+  }
+}
+
+// As on a disk that is full, a write(2) of the real file system stops half-way.
+TEST_F(Checkpoint, AFileThatCannotGrowLeavesThePreviousCheckpointAndNoRest) {
+  save(marked_content(5, 5));
+  CheckpointContent large = marked_content(10, 10);
+  large.weights["large"] = torch::zeros({1 << 20});
+  rlimit before{};
+  ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &before), 0);
+  rlimit low = before;
+  low.rlim_cur = 1 << 20;
+  const auto previous_handler = std::signal(SIGXFSZ, SIG_IGN);
+  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &low), 0);
+  std::string message;
+  try {
+    save(large);
+  } catch (const RunError& error) {
+    message = error.what();
+  }
+  setrlimit(RLIMIT_FSIZE, &before);
+  std::signal(SIGXFSZ, previous_handler);
+  EXPECT_THAT(message, AllOf(HasSubstr("cannot write to "), HasSubstr("model.safetensors: File too large")));
+  EXPECT_EQ(entries(), (std::set<std::string>{"000005", "last"}));
+  EXPECT_EQ(mark_of(resolve_last(output_dir_)), 5);
+}
+
+TEST_F(Checkpoint, ABrokenModelIsNotStored) {
+  save(marked_content(5, 5));
+  for (const double broken : {std::nan(""), HUGE_VAL, -HUGE_VAL}) {
+    for (const torch::ScalarType dtype : {torch::kFloat32, torch::kFloat64, torch::kFloat16, torch::kBFloat16}) {
+      CheckpointContent content = marked_content(10, 10);
+      content.weights["model.second"] = torch::ones({3, 5}, dtype);
+      content.weights["model.second"][2][4] = broken;
+      content.weights["model.third"] = content.weights["model.second"];
+      EXPECT_THAT(
+          [&] { save(content); },
+          ThrowsMessage<RunError>(AllOf(HasSubstr("the weight model.second of pretrained_model/model.safetensors"),
+                                        HasSubstr("the checkpoint before stays"))));
+    }
+  }
+  CheckpointContent averaged = marked_content(10, 10);
+  averaged.ema->weights.at("model.weight")[0][0] = std::nan("");
+  EXPECT_THAT([&] { save(averaged); }, ThrowsMessage<RunError>(HasSubstr("of pretrained_model_ema/model.safetensors")));
+  EXPECT_EQ(entries(), (std::set<std::string>{"000005", "last"}));
+  // Integers and what is no weight are not looked at.
+  CheckpointContent fine = marked_content(10, 10);
+  fine.weights["count"] = torch::tensor({1, 2});
+  fine.training_state.optimizer["state/0/exp_avg"] = torch::full({2}, std::nan(""));
+  EXPECT_EQ(mark_of(save(fine)), 10);
 }
 
 TEST_F(Checkpoint, WritesTheNamesThatShareATensorAndReadsThoseThatLeRobotDropped) {

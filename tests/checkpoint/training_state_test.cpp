@@ -6,6 +6,7 @@
 
 #include "checkpoint_content.hpp"
 #include "lerobot/core/error.hpp"
+#include "lerobot/core/log.hpp"
 #include "support/temporary_directory.hpp"
 #include "support/torch.hpp"
 
@@ -102,6 +103,38 @@ TEST_F(TrainingStateFiles, AMissingFileIsNamedWithTheWayOut) {
 TEST_F(TrainingStateFiles, ASchedulerStateIsMissedOnlyByARunWithAScheduler) {
   fs::remove(file("scheduler_state.json"));
   EXPECT_FALSE(load_training_state(step_).scheduler);
+}
+
+TEST_F(TrainingStateFiles, TheAverageIsReadOnlyByARunThatAveragesAndMayBeMissing) {
+  std::string logged;
+  log::set_line_writer([&](std::string_view line) { logged += line; });
+  EXPECT_FALSE(load_training_state(step_, {.needs_ema = true}).ema);
+  log::set_line_writer({});
+  EXPECT_THAT(logged, AllOf(HasSubstr("WARNING"), HasSubstr(file("ema_state.pt").string() + " is missing"),
+                            HasSubstr("starts anew from the checkpoint's weights")));
+
+  TrainingState state = load_training_state(step_);
+  state.ema = optim::EmaState{.decay = 0.75, .optimization_step = 7, .shadow_params = {torch::arange(3.0)}};
+  write_training_state(local_file_system(), step_ / "training_state", state);
+  EXPECT_FALSE(load_training_state(step_).ema);
+  const TrainingState read = load_training_state(step_, {.needs_ema = true});
+  EXPECT_EQ(read.ema->decay, 0.75);
+  EXPECT_EQ(read.ema->optimization_step, 7);
+  EXPECT_TRUE(torch::equal(read.ema->shadow_params.at(0), state.ema->shadow_params[0]));
+}
+
+TEST_F(TrainingStateFiles, AccumulatedGradientsStandOnlyInTheMiddleOfAWindow) {
+  TrainingState state = load_training_state(step_);
+  EXPECT_TRUE(state.accumulated_gradients.empty());
+  EXPECT_FALSE(fs::exists(file("accumulated_gradients.safetensors")));
+  state.accumulated_gradients = {{"grad/0", torch::ones({2})}, {"grad/12", torch::zeros({3})}};
+  write_training_state(local_file_system(), step_ / "training_state", state);
+  EXPECT_TRUE(torch::equal(load_training_state(step_).accumulated_gradients.at("grad/0"), torch::ones({2})));
+  for (const char* name : {"grad/", "grad/x", "gradient", "state/0"}) {
+    save_safetensors(local_file_system(), file("accumulated_gradients.safetensors"), {{name, torch::ones({2})}});
+    EXPECT_THAT(loading(),
+                ThrowsMessage<UsageError>(HasSubstr(std::string(": ") + name + " is not of the form grad/")));
+  }
 }
 
 TEST_F(TrainingStateFiles, AMissingFolderIsNamed) {
