@@ -20,13 +20,16 @@ void NonFiniteMonitor::record(const torch::Tensor& found_inf, int64_t step) {
   const torch::Tensor is_first = flag * (count_ == 0);
   first_step_.addcmul_(is_first, is_first, static_cast<double>(step - base_step_ + 1));
   count_.add_(flag);
+  if (!in_a_row_.defined()) in_a_row_ = torch::zeros_like(flag);
+  in_a_row_.add_(1).mul_(flag);
 }
 
 NonFiniteMonitor::Report NonFiniteMonitor::take() {
   Report report;
   if (!count_.defined()) return report;
-  const torch::Tensor values = torch::cat({count_, first_step_}).cpu();
+  const torch::Tensor values = torch::cat({count_, first_step_, in_a_row_}).cpu();
   report.count = std::llround(values[0].item<float>());
+  report.in_a_row = std::llround(values[2].item<float>());
   if (report.count > 0) report.first_step = base_step_ + std::llround(values[1].item<float>());
   count_.reset();
   first_step_.reset();

@@ -7,6 +7,7 @@
 #include <new>
 
 #include "lerobot/core/error.hpp"
+#include "lerobot/core/signals.hpp"
 
 namespace lerobot::train {
 namespace {
@@ -22,6 +23,9 @@ int run_program(std::string_view name, const std::function<void()>& body) {
   try {
     body();
     return 0;
+  } catch (const signals::Stopped& stopped) {
+    fmt::print(stderr, "{}: {}\n", name, stopped.what());
+    return signals::stop_exit_code(stopped.signal());
   } catch (const UsageError& error) {
     return fail(name, error.what(), 2);
   } catch (const c10::OutOfMemoryError& error) {

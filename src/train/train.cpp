@@ -5,18 +5,22 @@
 #include <chrono>
 #include <optional>
 
+#include "lerobot/checkpoint/housekeeping.hpp"
+#include "lerobot/config/checkpoint_layout.hpp"
 #include "lerobot/core/log.hpp"
+#include "lerobot/core/signals.hpp"
 #include "lerobot/core/text.hpp"
-#include "lerobot/device/device.hpp"
 #include "lerobot/device/memory.hpp"
 #include "lerobot/metrics/jsonl.hpp"
 #include "lerobot/metrics/metrics_tracker.hpp"
 #include "lerobot/metrics/progress_bar.hpp"
 #include "lerobot/optim/optimizer_configs.hpp"
 #include "lerobot/optim/scheduler_configs.hpp"
+#include "lerobot/precision/run_summary.hpp"
 #include "lerobot/train/checkpointing.hpp"
-#include "lerobot/train/non_finite_monitor.hpp"
-#include "lerobot/train/train_step.hpp"
+#include "lerobot/train/env_evaluation.hpp"
+#include "lerobot/train/held_out_loss.hpp"
+#include "lerobot/train/non_finite_guard.hpp"
 #include "lerobot/train/training_run.hpp"
 
 namespace lerobot::train {
@@ -42,8 +46,9 @@ class Stopwatch {
 // The state to resume from, if the run resumes. The settings that only our own file holds are taken over at once.
 std::optional<checkpoint::TrainingState> saved_state(TrainPipelineConfig& config, const std::set<std::string>& typed) {
   if (!config.resume) return std::nullopt;
-  auto state = checkpoint::load_training_state(*config.checkpoint_path,
-                                               {.needs_scheduler = static_cast<bool>(config.scheduler)});
+  auto state = checkpoint::load_training_state(
+      *config.checkpoint_path,
+      {.needs_scheduler = static_cast<bool>(config.scheduler), .needs_ema = config.ema.enable});
   if (state.lerobot_cpp) read_own_json(*state.lerobot_cpp, typed, config);
   return state;
 }
@@ -60,6 +65,13 @@ std::string with_big_number(std::string_view name, int64_t value) {
   return fmt::format("{}={} ({})", name, value, format_big_number(static_cast<double>(value)));
 }
 
+std::string describe_ema(const EmaConfig& ema) {
+  const std::string decay =
+      ema.decay ? fmt::format("decay={} (constant)", *ema.decay)
+                : fmt::format("max_decay={}, inv_gamma={}, power={}", ema.max_decay, ema.inv_gamma, ema.power);
+  return fmt::format("EMA of the weights: {}, update_after_step={}", decay, ema.update_after_step);
+}
+
 void log_banner(const TrainingRun& run) {
   const TrainPipelineConfig& config = run.config;
   const auto parameters = run.policy->parameters();
@@ -67,12 +79,13 @@ void log_banner(const TrainingRun& run) {
   log::info(with_big_number("cfg.steps", config.steps));
   log::info(with_big_number("dataset.num_frames", run.dataset->num_frames()));
   log::info(fmt::format("dataset.num_episodes={}", run.dataset->episodes().size()));
-  log::info(
-      fmt::format("Effective batch size: {} x 1 dp workers x 1 grad accum = {}", config.batch_size, config.batch_size));
+  const int64_t grad_accum = config.accelerator.gradient_accumulation.steps;
+  log::info(fmt::format("Effective batch size: {} x 1 dp workers x {} grad accum = {}", config.batch_size, grad_accum,
+                        config.batch_size * grad_accum));
+  if (run.ema) log::info(describe_ema(config.ema));
   log::info(with_big_number("num_learnable_params", count_elements(parameters, true)));
   log::info(with_big_number("num_total_params", count_elements(parameters, false)));
-  log::info(fmt::format("Running on {}, mixed_precision={}", device::describe(run.device),
-                        precision::to_string(run.precision)));
+  log::info(precision::run_summary(run.device, run.precision, run.scaler.get(), config.tf32));
 }
 
 // LeRobot's meters in LeRobot's order; the policy's own outputs follow as they come.
@@ -82,40 +95,72 @@ metrics::MetricsTracker make_tracker(const TrainingRun& run) {
                                    .num_episodes = static_cast<int64_t>(run.dataset->episodes().size()),
                                    .initial_step = run.step});
   tracker.declare("loss", "loss", Format::kFixed3);
-  tracker.declare("grad_norm", "grdn", Format::kFixed3);
+  // In fp16 an infinite norm belongs to an update that was skipped.
+  tracker.declare("grad_norm", "grdn", Format::kFixed3,
+                  run.scaler ? metrics::AverageMeter::Counts::kFiniteOnly : metrics::AverageMeter::Counts::kAll);
   tracker.declare("lr", "lr", Format::kExponent1);
   tracker.declare("dataloading_s", "data_s", Format::kFixed3);
   tracker.declare("preprocessing_s", "prep_s", Format::kFixed3);
   tracker.declare("update_s", "updt_s", Format::kFixed3);
   tracker.declare("step_s", "step_s", Format::kFixed3);
   tracker.declare("samples_per_s", "smp/s", Format::kFixed0);
+  if (run.scaler) tracker.declare("grad_scale", "scale", Format::kFixed0);
   if (device::peak_memory_gib(run.device)) tracker.declare("gpu_mem_gb", "mem_gb", Format::kFixed2);
   return tracker;
-}
-
-// Says what the device kept to itself since the last time: a warning, when updates were withheld.
-void report_withheld_updates(NonFiniteMonitor& monitor) {
-  const NonFiniteMonitor::Report report = monitor.take();
-  if (report.count == 0) return;
-  log::warning(fmt::format(
-      "{} update{} left out because a gradient was infinite or NaN, the first at step {}; weights and optimizer state "
-      "did not change there. If it goes on, lower the learning rate or look for broken frames in the dataset.",
-      report.count, report.count == 1 ? " was" : "s were", report.first_step));
 }
 
 void record_step(metrics::MetricsTracker& tracker, const StepResult& result, double lr) {
   tracker.add("loss", result.loss);
   if (result.grad_norm) tracker.add("grad_norm", *result.grad_norm);
+  if (result.grad_scale) tracker.add("grad_scale", *result.grad_scale);
   tracker.add("lr", lr);
   for (const auto& [name, value] : result.metrics) tracker.add(name, value);
 }
 
-void log_window(metrics::MetricsTracker& tracker, std::optional<metrics::JsonlWriter>& jsonl, int64_t batch_size) {
+void log_window(metrics::MetricsTracker& tracker, std::optional<metrics::JsonlWriter>& jsonl, int64_t batch_size,
+                int64_t withheld_updates) {
   const double step_seconds = tracker.mean("step_s");
   if (step_seconds > 0) tracker.add("samples_per_s", static_cast<double>(batch_size) / step_seconds);
   log::info(tracker.line());
-  if (jsonl) jsonl->write(tracker.record());
+  if (jsonl) {
+    Json record = tracker.record();
+    record["withheld_updates"] = withheld_updates;
+    jsonl->write(record);
+  }
   tracker.reset();
+}
+
+// As in LeRobot, a run that saves nothing leaves nothing behind.
+std::optional<metrics::JsonlWriter> open_metrics(FileSystem& files, const TrainingRun& run) {
+  if (!run.config.save_checkpoint) return std::nullopt;
+  const std::filesystem::path path = *run.config.output_dir / "metrics.jsonl";
+  metrics::drop_records_after(files, path, run.step);
+  return std::optional<metrics::JsonlWriter>(std::in_place, files, path);
+}
+
+void log_held_out_loss(const TrainingRun& run, double loss, std::optional<metrics::JsonlWriter>& jsonl) {
+  log::info(fmt::format("step {}: eval_loss={:.4f}", run.step, loss));
+  if (jsonl) jsonl->write({{"step", run.step}, {"eval_loss", loss}});
+}
+
+// The run was asked to stop between two steps: saves, and says how to go on.
+[[noreturn]] void stop(int signal, const TrainingRun& run, CheckpointKeeper& checkpoints) {
+  const TrainPipelineConfig& config = run.config;
+  if (run.step == run.first_step) signals::throw_if_stop_requested(kBeforeTheFirstStep);
+  if (!config.save_checkpoint) {
+    throw signals::Stopped(signal,
+                           fmt::format("stopped by {} after step {}; nothing was saved (--save_checkpoint=false)",
+                                       signals::name(signal), run.step));
+  }
+  if (!checkpoints.is_saved()) checkpoints.save();
+  checkpoints.finish();
+  throw signals::Stopped(
+      signal, fmt::format("stopped by {} after step {}, which is saved. To go on: lerobot-train --resume=true "
+                          "--config_path={}",
+                          signals::name(signal), run.step,
+                          (*config.output_dir / checkpoint::kCheckpointsDirectory / checkpoint::kLastLink /
+                           checkpoint::kPretrainedModelDirectory / checkpoint::kTrainConfigFile)
+                              .string()));
 }
 
 }  // namespace
@@ -135,54 +180,65 @@ void train(config::ParsedCommand command, const policy::PolicyRegistry& policies
   TrainingRun run = set_up(config, command.typed, policies);
   CheckpointKeeper checkpoints(files, run);
   const DataProgress progress = saved ? checkpoints.restore(*saved) : DataProgress{0, config.batch_size};
+  for (const std::string& found : checkpoint::remove_leftovers(files, *config.output_dir)) log::warning(found);
   log_banner(run);
+  if (run.step >= config.steps) {
+    log::info(fmt::format("Nothing left to do: step {} is done, and --steps={}", run.step, config.steps));
+    log::info("End of training");
+    return;
+  }
 
-  if (run.step < config.steps) {
-    start_loading(run, progress);
-    TrainStep train_step(
-        *run.policy, *run.optimizer, run.scheduler.get(),
-        {.grad_clip_norm = config.optimizer->grad_clip_norm, .precision = run.precision, .device = run.device});
-    metrics::MetricsTracker tracker = make_tracker(run);
-    std::optional<metrics::JsonlWriter> jsonl;  // as in LeRobot, a run that saves nothing leaves nothing behind
-    if (config.save_checkpoint) jsonl.emplace(files, *config.output_dir / "metrics.jsonl");
-    NonFiniteMonitor non_finite;
-    metrics::ProgressBar bar("Training", config.steps - run.step);
-    log::info(
-        fmt::format("Start offline training on a fixed dataset, with effective batch size: {}", config.batch_size));
+  start_loading(run, progress);
+  metrics::MetricsTracker tracker = make_tracker(run);
+  std::optional<metrics::JsonlWriter> jsonl = open_metrics(files, run);
+  NonFiniteGuard non_finite(run);
+  std::optional<HeldOutLoss> held_out;
+  if (run.eval_dataset) held_out.emplace(run);
+  std::optional<EnvEvaluation> env_evaluation;
+  if (config.env) env_evaluation.emplace(files, run);
+  metrics::ProgressBar bar("Training", config.steps - run.step);
+  log::info(fmt::format("Start offline training on a fixed dataset, with effective batch size: {}",
+                        config.batch_size * config.accelerator.gradient_accumulation.steps));
 
-    while (run.step < config.steps) {
-      Stopwatch step_watch;
-      Stopwatch watch;
-      Batch batch = run.loader->next();
-      tracker.add("dataloading_s", watch.lap());
-      batch = run.prepare(std::move(batch));
-      tracker.add("preprocessing_s", watch.lap());
+  while (run.step < config.steps && !signals::stop_requested()) {
+    Stopwatch step_watch;
+    Stopwatch watch;
+    Batch batch = run.loader->next();
+    tracker.add("dataloading_s", watch.lap());
+    batch = run.prepare(std::move(batch));
+    tracker.add("preprocessing_s", watch.lap());
 
-      device::reset_peak_memory(run.device);
-      const StepResult result = train_step(batch);
-      ++run.step;
-      tracker.step();
-      bar.advance();
-      record_step(tracker, result, run.optimizer->lr(0));
-      non_finite.record(result.found_inf, run.step);
+    device::reset_peak_memory(run.device);
+    const StepResult result = (*run.train_step)(batch);
+    ++run.step;
+    if (result.found_inf) {
+      non_finite.record(*result.found_inf);
+      if (run.ema) run.ema->update(*result.found_inf);
+    }
+    tracker.step();
+    bar.advance();
+    record_step(tracker, result, run.optimizer->lr(0));
 
-      const bool is_log_step = config.log_freq > 0 && run.step % config.log_freq == 0;
-      // Reading a value waits for the device; inside the watch, so that the window's times hold the device's work.
-      if (is_log_step) tracker.mean("loss");
-      tracker.add("update_s", watch.lap());
-      tracker.add("step_s", step_watch.lap());
-      if (const auto peak = device::peak_memory_gib(run.device)) tracker.add("gpu_mem_gb", *peak);
+    const bool is_log_step = config.log_freq > 0 && run.step % config.log_freq == 0;
+    // Reading a value waits for the device; inside the watch, so that the window's times hold the device's work.
+    if (is_log_step) tracker.mean("loss");
+    tracker.add("update_s", watch.lap());
+    tracker.add("step_s", step_watch.lap());
+    if (const auto peak = device::peak_memory_gib(run.device)) tracker.add("gpu_mem_gb", *peak);
 
-      if (is_log_step) {
-        report_withheld_updates(non_finite);
-        log_window(tracker, jsonl, config.batch_size);
-      }
-      if (checkpoints.is_due()) {
-        report_withheld_updates(non_finite);
-        checkpoints.save();
-      }
+    const bool is_save_step = signals::take_save_request() || checkpoints.is_due();
+    if (is_log_step || is_save_step) non_finite.check();
+    if (is_log_step) log_window(tracker, jsonl, config.batch_size, non_finite.take_count());
+    if (held_out && held_out->is_due()) log_held_out_loss(run, held_out->measure(), jsonl);
+    checkpoints.check();
+    if (is_save_step) checkpoints.save();
+    if (env_evaluation && env_evaluation->is_due()) {
+      const std::optional<Json> record = env_evaluation->run_now();
+      if (record && jsonl) jsonl->write(*record);
     }
   }
+  if (const auto signal = signals::stop_requested()) stop(*signal, run, checkpoints);
+  checkpoints.finish();
   log::info("End of training");
 }
 

@@ -37,5 +37,16 @@ TEST(NonFiniteMonitor, StartsOverAfterEachReport) {
   EXPECT_EQ(monitor.take().first_step, 3);
 }
 
+TEST(NonFiniteMonitor, CountsTheWithheldUpdatesInARowAcrossReports) {
+  NonFiniteMonitor monitor;
+  const bool updates[] = {true, false, true, true};
+  for (int64_t step = 1; step <= 4; ++step) monitor.record(found(updates[step - 1]), step);
+  EXPECT_EQ(monitor.take().in_a_row, 2);
+  monitor.record(found(true), 5);
+  EXPECT_EQ(monitor.take().in_a_row, 3);
+  monitor.record(found(false), 6);
+  EXPECT_EQ(monitor.take().in_a_row, 0);
+}
+
 }  // namespace
 }  // namespace lerobot::train

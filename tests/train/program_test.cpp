@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "lerobot/core/error.hpp"
+#include "lerobot/core/signals.hpp"
 #include "support/torch.hpp"
 
 namespace lerobot::train {
@@ -39,6 +40,12 @@ TEST(RunProgram, ReturnsTwoForWhatTheUserCanFix) {
 TEST(RunProgram, ReturnsOneForAFailedRun) {
   EXPECT_EQ(run([] { throw RunError("disk full"); }).exit_code, 1);
   EXPECT_EQ(run([] { throw std::bad_alloc(); }).exit_code, 1);
+}
+
+TEST(RunProgram, ReturnsTheSignalThatStoppedIt) {
+  const Outcome outcome = run([] { throw signals::Stopped(SIGTERM, "stopped by SIGTERM after step 3"); });
+  EXPECT_EQ(outcome.exit_code, 143);
+  EXPECT_EQ(outcome.text, "lerobot-train: stopped by SIGTERM after step 3\n");
 }
 
 TEST(RunProgram, ShowsNoStackTraceOfLibTorch) {

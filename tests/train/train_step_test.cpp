@@ -4,6 +4,7 @@
 
 #include <limits>
 
+#include "lerobot/core/error.hpp"
 #include "lerobot/optim/optimizer_configs.hpp"
 #include "lerobot/optim/scheduler_configs.hpp"
 #include "support/torch.hpp"
@@ -40,10 +41,11 @@ Batch batch_of(float x) {
 }
 
 struct Fixture {
-  explicit Fixture(double grad_clip_norm)
+  explicit Fixture(double grad_clip_norm, int64_t accumulation_steps = 1)
       : optimizer(config(), {{policy.parameters(), std::nullopt}}),
         scheduler(schedule(), optimizer, 100),
-        step(policy, optimizer, &scheduler, {.grad_clip_norm = grad_clip_norm}) {}
+        step(policy, optimizer, &scheduler,
+             {.grad_clip_norm = grad_clip_norm, .accumulation_steps = accumulation_steps}) {}
 
   static optim::SGDConfig config() {
     optim::SGDConfig config;
@@ -71,7 +73,7 @@ TEST(TrainStep, AppliesTheClippedGradientAndReportsTheNormBeforeClipping) {
   EXPECT_FALSE(result.loss.requires_grad());
   const float norm = 6.0f * std::sqrt(3.0f);
   EXPECT_FLOAT_EQ(result.grad_norm->item<float>(), norm);
-  EXPECT_EQ(result.found_inf.item<float>(), 0.0f);
+  EXPECT_EQ(result.found_inf->item<float>(), 0.0f);
   EXPECT_NEAR(f.policy.weight()[0].item<float>(), 1.0f - 0.5f * 6.0f / norm, 1e-6);
   EXPECT_EQ(result.metrics.at(0).first, "l2_loss");
 }
@@ -88,7 +90,7 @@ TEST(TrainStep, LeavesTheWeightsAloneButMovesTheScheduleWhenAGradientIsNotFinite
     for (const float bad : {std::numeric_limits<float>::infinity(), std::numeric_limits<float>::quiet_NaN()}) {
       Fixture f(grad_clip_norm);
       const StepResult result = f.step(batch_of(bad));
-      EXPECT_EQ(result.found_inf.item<float>(), 1.0f);
+      EXPECT_EQ(result.found_inf->item<float>(), 1.0f);
       EXPECT_TRUE(torch::equal(f.policy.weight(), torch::ones({3})));
       EXPECT_EQ(f.scheduler.step_count(), 1);
       f.step(batch_of(1.0f));
@@ -101,6 +103,58 @@ TEST(TrainStep, StartsEveryStepFromFreshGradients) {
   Fixture f(0.0);
   f.step(batch_of(1.0f));
   for (const auto& parameter : f.policy.parameters()) EXPECT_FALSE(parameter.grad().defined());
+}
+
+// d loss / d w = 2/3 * x^2 * w.
+TEST(TrainStep, UpdatesOnceAWindowWithTheMeanOfItsGradients) {
+  Fixture f(0.0, 2);
+  const StepResult first = f.step(batch_of(1.0f));
+  EXPECT_FALSE(first.found_inf.has_value());
+  EXPECT_FLOAT_EQ(first.loss.item<float>(), 1.0f);  // undivided
+  EXPECT_EQ(f.step.accumulated_steps(), 1);
+  EXPECT_TRUE(torch::equal(f.policy.weight(), torch::ones({3})));
+  const StepResult second = f.step(batch_of(2.0f));
+  EXPECT_TRUE(second.found_inf.has_value());
+  EXPECT_EQ(f.step.accumulated_steps(), 0);
+  EXPECT_FLOAT_EQ(f.policy.weight()[0].item<float>(), 1.0f - 0.5f * 2.0f / 3.0f * (1.0f + 4.0f) / 2.0f);
+  EXPECT_EQ(f.scheduler.step_count(), 2);
+}
+
+TEST(TrainStep, ClipsTheWindowAndNotItsBatches) {
+  Fixture f(1.0, 2);
+  EXPECT_FALSE(f.step(batch_of(3.0f)).grad_norm.has_value());
+  EXPECT_FLOAT_EQ(f.step(batch_of(3.0f)).grad_norm->item<float>(), 6.0f * std::sqrt(3.0f));
+}
+
+TEST(TrainStep, DropsAWholeWindowWhoseFirstBatchWasNotFinite) {
+  Fixture f(1.0, 2);
+  f.step(batch_of(std::numeric_limits<float>::infinity()));
+  EXPECT_EQ(f.step(batch_of(1.0f)).found_inf->item<float>(), 1.0f);
+  EXPECT_TRUE(torch::equal(f.policy.weight(), torch::ones({3})));
+  f.step(batch_of(1.0f));
+  f.step(batch_of(1.0f));
+  EXPECT_FLOAT_EQ(f.policy.weight()[0].item<float>(), 1.0f - 0.5f / std::sqrt(3.0f));
+}
+
+TEST(TrainStep, GoesOnWithAnOpenWindow) {
+  Fixture whole(0.0, 3);
+  Fixture resumed(0.0, 3);
+  whole.step(batch_of(1.0f));
+  whole.step(batch_of(2.0f));
+  TensorMap gradients;
+  for (const auto& [name, gradient] : whole.step.accumulated_gradients()) gradients[name] = gradient.clone();
+  resumed.step.resume_window(whole.step.accumulated_steps(), gradients, "accumulated_gradients.safetensors");
+  whole.step(batch_of(3.0f));
+  resumed.step(batch_of(3.0f));
+  EXPECT_FALSE(torch::equal(whole.policy.weight(), torch::ones({3})));
+  EXPECT_TRUE(torch::equal(whole.policy.weight(), resumed.policy.weight()));
+  EXPECT_TRUE(whole.step.accumulated_gradients().empty());
+}
+
+TEST(TrainStep, RefusesAnOpenWindowOfAnotherPolicy) {
+  Fixture f(0.0, 2);
+  EXPECT_THROW(f.step.resume_window(1, {{"grad/0", torch::ones({4})}}, "file"), UsageError);
+  EXPECT_THROW(f.step.resume_window(1, {{"grad/1", torch::ones({3})}}, "file"), UsageError);
 }
 
 }  // namespace

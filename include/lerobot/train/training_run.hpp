@@ -4,25 +4,32 @@
 #include <torch/types.h>
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "lerobot/config/train_config.hpp"
 #include "lerobot/dataset/dataset.hpp"
 #include "lerobot/dataset/loader.hpp"
+#include "lerobot/optim/ema.hpp"
 #include "lerobot/optim/optimizer.hpp"
 #include "lerobot/optim/scheduler.hpp"
 #include "lerobot/policy/registry.hpp"
 #include "lerobot/precision/precision.hpp"
 #include "lerobot/processor/pipeline.hpp"
+#include "lerobot/train/train_step.hpp"
 
 namespace lerobot::train {
+
+inline constexpr const char* kBeforeTheFirstStep = "before the first step: nothing was changed";
 
 // Where the data order stands; of the checkpoint on resume.
 struct DataProgress {
   int64_t step = 0;
-  int64_t batch_size = 0;  // that `step` was counted with
+  int64_t batch_size = 0;  // that `step` was counted with, as is the next
+  int64_t dp_world_size = 1;
 };
 
 // Members are in the order of construction; later ones refer to earlier ones.
@@ -33,15 +40,23 @@ struct TrainingRun {
   torch::Device device = torch::kCPU;
   precision::Precision precision = precision::Precision::kNo;
   std::shared_ptr<const dataset::LeRobotDataset> dataset;
+  std::shared_ptr<const dataset::LeRobotDataset> eval_dataset;  // null without --dataset.eval_split
   std::shared_ptr<policy::Policy> policy;
   std::unique_ptr<processor::PolicyProcessors> processors;
   std::unique_ptr<optim::Optimizer> optimizer;
-  std::unique_ptr<optim::Scheduler> scheduler;  // null: constant learning rate
+  std::unique_ptr<optim::Scheduler> scheduler;    // null: constant learning rate
+  std::unique_ptr<precision::GradScaler> scaler;  // null: not fp16
+  std::unique_ptr<TrainStep> train_step;
+  std::unique_ptr<optim::ExponentialMovingAverage> ema;  // null: not asked for
   std::unique_ptr<dataset::DataLoader> loader;
-  int64_t step = 0;  // steps done
+  std::function<dataset::BatchCursor()> data_order;  // of this run, from its first batch on
+  int64_t first_step = 0;                            // steps done before this run: that of the checkpoint
+  int64_t step = 0;                                  // steps done
 
   // A batch of the loader's, on the device, as the policy takes it.
   Batch prepare(Batch batch);
+  // The rows of the dataset that the batches of steps first..last of this run held. Counts through the data order.
+  std::vector<int64_t> rows_of_steps(int64_t first, int64_t last) const;
 };
 
 // Chooses the device and the precision, seeds the generators, opens the dataset, makes (or loads) the policy and its
