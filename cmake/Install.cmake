@@ -12,7 +12,8 @@ install(EXPORT lerobot-targets NAMESPACE lerobot:: DESTINATION "${_package_dir}"
 install(FILES
   "${CMAKE_CURRENT_BINARY_DIR}/lerobot-cpp-config.cmake"
   "${CMAKE_CURRENT_BINARY_DIR}/lerobot-cpp-config-version.cmake"
-  cmake/FindLibTorch.cmake cmake/FindArrowParquet.cmake cmake/FindFFmpeg.cmake
+  cmake/FindLibTorch.cmake cmake/FindArrowParquet.cmake cmake/FindChipmunk.cmake
+  cmake/FindFFmpeg.cmake
   DESTINATION "${_package_dir}")
 install(FILES LICENSE DESTINATION "${CMAKE_INSTALL_DOCDIR}")
 unset(_package_dir)

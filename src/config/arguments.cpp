@@ -73,6 +73,10 @@ bool asks_for_help(std::span<const std::string> args) {
   return std::ranges::any_of(args, [](const std::string& arg) { return arg == "--help" || arg == "-h"; });
 }
 
+bool asks_for_devices(std::span<const std::string> args) {
+  return std::ranges::find(args, "--list_devices") != args.end();
+}
+
 std::string find_argument(std::span<const std::string> args, const std::string& name, bool take_last) {
   std::string value;
   for (size_t i = 0; i < args.size(); ++i) {

@@ -22,7 +22,8 @@ std::vector<Argument> split_arguments(std::span<const std::string> args,
                                       const std::function<bool(const std::string&)>& is_known,
                                       const std::function<std::string(const std::string&)>& hint, Problems& problems);
 
-bool asks_for_help(std::span<const std::string> args);  // --help or -h anywhere
+bool asks_for_help(std::span<const std::string> args);     // --help or -h anywhere
+bool asks_for_devices(std::span<const std::string> args);  // --list_devices anywhere
 
 // The value of the first (`take_last`: last) "--name=v" or "--name v"; "" when there is none.
 std::string find_argument(std::span<const std::string> args, const std::string& name, bool take_last);

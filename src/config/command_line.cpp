@@ -161,6 +161,8 @@ ParsedCommandOf<Config> read(const std::vector<std::string>& args, const Registr
     command.help_text = FlagTable(defaults, chosen, false, program).help();
     return command;
   }
+  command.list_devices = asks_for_devices(args);
+  if (command.list_devices) return command;
   const FlagTable table = parse_arguments(args, chosen, defaults, program, problems);
 
   Json tree = Json::object();
@@ -217,7 +219,7 @@ ParsedCommand read_command_line(const std::vector<std::string>& args, const Regi
                                 std::string_view program, Problems& problems) {
   ParsedCommand command =
       read<TrainPipelineConfig>(args, registries, {.name = program, .purpose = kTrainPurpose}, problems);
-  if (command.help) return command;
+  if (!command.config) return command;
   // The recorded folder is one of the machine that the repository was filled from.
   const bool resumes_from_hub = command.config->resume && is_hub_repository(find_argument(args, "config_path", true));
   if (resumes_from_hub && !command.was_typed("output_dir")) command.config->output_dir.reset();
@@ -230,7 +232,7 @@ ParsedCommand parse_command_line(const std::vector<std::string>& args, const Reg
                                  std::string_view program) {
   Problems problems;
   ParsedCommand command = read_command_line(args, registries, program, problems);
-  if (command.help) return command;
+  if (!command.config) return command;
   complete(
       *command.config,
       {.config_path = command.config_path, .has_policy_path = !command.policy_path.empty(), .typed = command.typed},
@@ -245,7 +247,7 @@ ParsedEvalCommand parse_eval_command_line(const std::vector<std::string>& args, 
   Problems problems;
   ParsedEvalCommand command =
       read<EvalPipelineConfig>(args, registries, {.name = program, .purpose = kEvalPurpose}, problems);
-  if (command.help) return command;
+  if (!command.config) return command;
   complete(*command.config, !command.policy_path.empty(), std::chrono::system_clock::now(), problems);
   problems.throw_if_any();
   command.warnings = problems.warnings();

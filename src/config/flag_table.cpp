@@ -39,6 +39,8 @@ std::string renamed(const std::string& name) {
 FlagTable::FlagTable(Section& root, const ChosenTypes& chosen, bool all_types, const Program& program)
     : app_(std::make_unique<CLI::App>(std::string(program.purpose), std::string(program.name))) {
   app_->set_help_flag("-h,--help", "Print this help; with --policy.type=act also the flags of that type");
+  app_->add_flag("--list_devices")
+      ->description("Print what this machine can run on, and why not on more, instead of a run");
   app_->get_formatter()->column_width(58);
   add_flag(
       "config_path", "run", "path",

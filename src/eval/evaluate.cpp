@@ -71,7 +71,8 @@ EpisodeVideos Evaluation::videos_of(const EvalTask& task, double fps) const {
 void Evaluation::run(const EvalTask& task) {
   const std::shared_ptr<env::VectorEnv> environments = task.open();
   result_.tasks.push_back({.group = task.group, .id = task.id, .episodes = {}, .video_paths = {}});
-  EpisodeVideos videos = videos_of(task, environments->metadata().render_fps);
+  const double render_fps = environments->metadata().render_fps;
+  EpisodeVideos videos = videos_of(task, render_fps > 0 ? render_fps : options_.fps);
   const int64_t batch_size = environments->size();
   progress_.begin((options_.n_episodes + batch_size - 1) / batch_size);
   for (int64_t first = 0; first < options_.n_episodes; first += batch_size) {

@@ -102,6 +102,12 @@ void make_policy(Evaluated& evaluated, const config::ParsedEvalCommand& command,
       command.policy_path, {.device = evaluated.device, .rename_map = config.rename_map}));
 }
 
+int64_t successes(const EvalResult& result) {
+  int64_t count = 0;
+  for (const TaskResult& task : result.tasks) count += std::ranges::count_if(task.episodes, &Episode::success);
+  return count;
+}
+
 Json provenance(const config::ParsedEvalCommand& command, const Evaluated& evaluated) {
   const EvalPipelineConfig& config = *command.config;
   const Json policy = to_policy_config_json(*config.policy);
@@ -143,6 +149,7 @@ EvalResult evaluate_command(config::ParsedEvalCommand command, const policy::Pol
   options.score_rule = config.eval.count_step_after_end ? ScoreRule::kLeRobot : ScoreRule::kEpisodeOnly;
   options.videos_dir = *config.output_dir / "videos";
   options.output_dir = config.output_dir;
+  options.fps = static_cast<double>(config.env->fps);
   options.provenance = provenance(command, evaluated);
   options.check = [] {
     signals::throw_if_stop_requested("before the last episode; the finished ones are in episodes.jsonl");
@@ -150,7 +157,10 @@ EvalResult evaluate_command(config::ParsedEvalCommand command, const policy::Pol
   const std::vector<EvalTask> tasks = {{.group = config.env->type(), .id = 0, .open = [&] { return environments; }}};
   EvalResult result = evaluate(files, tasks, actor, options);
   log_results(result);
-  log::info(fmt::format("Results: {}", (*config.output_dir / "eval_info.json").string()));
+  log::info(
+      fmt::format("{} of {} episodes succeeded, average of their largest rewards {:.3f}; results in {}, videos in {}",
+                  successes(result), config.eval.n_episodes, result.overall().avg_max_reward,
+                  (*config.output_dir / "eval_info.json").string(), options.videos_dir->string()));
   log::info("End of eval");
   return result;
 }

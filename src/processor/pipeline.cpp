@@ -165,6 +165,7 @@ torch::Tensor PolicyProcessors::to_device(torch::Tensor tensor) const {
   // A tensor on an accelerator of the wanted kind stays where the loader put it.
   const bool stays = !tensor.is_cpu() && tensor.device().type() == config_.device.type();
   const torch::Device device = stays ? tensor.device() : config_.device;
+  if (device.is_mps() && dtype == torch::kFloat64) dtype = torch::kFloat32;  // which has no float64
   if (tensor.device() == device && tensor.scalar_type() == dtype) return tensor;
   return tensor.to(device, dtype, /*non_blocking=*/device.type() != torch::kCPU);
 }

@@ -73,6 +73,7 @@ std::optional<Json> EnvEvaluation::run_now() {
   options.n_episodes = config.eval.n_episodes;
   if (config.seed) options.start_seed = static_cast<uint64_t>(*config.seed);
   options.max_episodes_rendered = kMaxEpisodesRendered;
+  options.fps = static_cast<double>(config.env->fps);
   options.videos_dir =
       *config.output_dir / "eval" / ("videos_step_" + checkpoint::step_directory_name(run_.step, config.steps));
   options.check = [] {

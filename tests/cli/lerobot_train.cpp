@@ -42,8 +42,15 @@ std::vector<std::string> small_image_run(const std::filesystem::path& output_dir
   return small_run("pusht_demo_image", output_dir);
 }
 
+std::filesystem::path lerobot_train_program() {
+  return LEROBOT_TRAIN;
+}
+std::filesystem::path lerobot_eval_program() {
+  return LEROBOT_EVAL;
+}
+
 ProcessResult lerobot_train(std::vector<std::string> flags, const ProcessOptions& options) {
-  flags.insert(flags.begin(), LEROBOT_TRAIN);
+  flags.insert(flags.begin(), lerobot_train_program().string());
   return run_process(flags, options);
 }
 

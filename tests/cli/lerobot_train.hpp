@@ -17,6 +17,8 @@ std::vector<std::string> small_image_run(const std::filesystem::path& output_dir
 
 std::filesystem::path dataset_folder(const std::string& name);  // data/<name>
 
+std::filesystem::path lerobot_train_program();
+std::filesystem::path lerobot_eval_program();
 ProcessResult lerobot_train(std::vector<std::string> flags, const ProcessOptions& options = {});
 
 }  // namespace lerobot::testing_support

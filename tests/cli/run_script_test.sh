@@ -29,8 +29,10 @@ set_up() {
 case \$1 in
   --version) echo 'cmake version 3.30.1' ;;
   --build) mkdir -p '$work/repo/build/release/apps'
-    printf '#!/bin/bash\nprintf \"%%s\\\\n\" \"\$@\"\n' >'$work/repo/build/release/apps/lerobot-train'
-    chmod +x '$work/repo/build/release/apps/lerobot-train' ;;
+    for program in train eval; do
+      printf '#!/bin/bash\nprintf \"%%s\\\\n\" \"\$@\"\n' >'$work/repo/build/release/apps/lerobot-'\$program
+      chmod +x '$work/repo/build/release/apps/lerobot-'\$program
+    done ;;
 esac"
   fake ctest "echo \"ctest \$*\""
   : >"$work/calls"
@@ -135,9 +137,22 @@ check "an old LIBTORCH_ROOT is exit code 2" is "$code" 2
 torch="$work/empty" run train
 check "a LIBTORCH_ROOT without LibTorch is refused" contains "$err" "holds no LibTorch"
 
+set_up
 run eval
-check "eval says that it is not here" contains "$err" "not part of this release yet"
-check "eval is exit code 2" is "$code" 2
+check "eval without a checkpoint names ./run train" contains "$err" "call ./run train first"
+check "eval without a checkpoint is exit code 2" is "$code" 2
+for run in outputs/train/2026-01-01/00-00-00_act outputs/train/mine; do
+  mkdir -p "$work/$run/checkpoints/000010/pretrained_model"
+  ln -s 000010 "$work/$run/checkpoints/last"
+  echo '{"input_features": {"observation.environment_state": {}}}' >"$work/$run/checkpoints/last/pretrained_model/config.json"
+done
+touch -d '1 hour ago' "$work/outputs/train/mine/checkpoints/last/pretrained_model"
+run eval --eval.n_episodes=3
+check "eval takes the newest checkpoint" contains "$out" "--policy.path=outputs/train/2026-01-01/00-00-00_act/checkpoints/last/pretrained_model"
+check "eval observes what the policy reads" contains "$out" "--env.obs_type=environment_state_agent_pos"
+check "eval's own flags come last" is "$(tail -n 1 <<<"$out")" "--eval.n_episodes=3"
+run eval --policy.path=p --env.type=aloha
+check "eval with a policy hands the flags on as they are" is "$out" $'--policy.path=p\n--env.type=aloha'
 
 [[ $failures -eq 0 ]] && echo "all promises kept"
 exit $((failures > 0))

@@ -89,6 +89,12 @@ TEST_F(TrainingRun, PrintsHelpOnStdout) {
   EXPECT_THAT(result.out, AllOf(HasSubstr("--dataset.repo_id"), HasSubstr("--policy.type"), HasSubstr("--steps")));
 }
 
+TEST_F(TrainingRun, ListsTheDevicesInsteadOfTraining) {
+  const ProcessResult result = lerobot_train({"--list_devices"});
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_THAT(result.out, AllOf(HasSubstr("LibTorch "), HasSubstr("cpu")));
+}
+
 TEST_F(TrainingRun, IsRepeatedExactlyByTheSameCommand) {
   ASSERT_EQ(train("one", {}).exit_code, 0);
   ASSERT_EQ(train("two", {}).exit_code, 0);
@@ -103,21 +109,20 @@ TEST_F(TrainingRun, GivesTheSameWeightsForEveryNumberOfWorkers) {
   EXPECT_TRUE(read_file(path("none") / model) == read_file(path("three") / model));
 }
 
-TEST_F(TrainingRun, ResumesToTheBitsOfAnUninterruptedRun) {
-  // Dropout and the VAE are on, so that the random state counts.
-  const std::vector<std::string> random = {"--steps=4", "--save_freq=2", "--policy.dropout=0.1",
-                                           "--policy.use_vae=true"};
-  ASSERT_EQ(train("whole", random).exit_code, 0);
-  const fs::path config = path("whole") / "checkpoints" / "000002" / "pretrained_model" / "train_config.json";
-  const ProcessResult resumed =
-      lerobot_train({"--resume=true", "--config_path=" + config.string(), "--output_dir=" + path("resumed").string()});
-  ASSERT_EQ(resumed.exit_code, 0) << resumed.err;
-  EXPECT_THAT(resumed.err, AllOf(HasSubstr("step:3 "), HasSubstr("step:4 "), Not(HasSubstr("step:2 "))));
-  for (const char* file : {"pretrained_model/model.safetensors", "training_state/optimizer_state.safetensors",
-                           "training_state/rng_state.safetensors"}) {
-    const fs::path relative = fs::path("checkpoints") / "000004" / file;
-    EXPECT_TRUE(read_file(path("whole") / relative) == read_file(path("resumed") / relative)) << file;
-  }
+TEST_F(TrainingRun, AugmentsTheFramesTheSameWayForEveryNumberOfWorkers) {
+  const auto weights = [&](const std::string& name, const std::vector<std::string>& more) {
+    std::vector<std::string> flags = small_image_run(path(name));
+    flags.insert(flags.end(), {"--batch_size=2", "--steps=2"});
+    flags.insert(flags.end(), more.begin(), more.end());
+    const ProcessResult result = lerobot_train(flags);
+    EXPECT_EQ(result.exit_code, 0) << result.err;
+    return read_file(path(name) / "checkpoints" / "000002" / "pretrained_model" / "model.safetensors");
+  };
+  const std::string augment = "--dataset.image_transforms.enable=true";
+  const std::string plain = weights("plain", {});
+  const std::string augmented = weights("augmented", {augment});
+  EXPECT_TRUE(plain != augmented);
+  EXPECT_TRUE(augmented == weights("workers", {augment, "--num_workers=2"}));
 }
 
 TEST_F(TrainingRun, TrainsFromVideo) {

@@ -4,20 +4,26 @@ Usage: interop.py CASE --program LEROBOT_TRAIN --peer PYTHON --dataset FOLDER
   lerobot_reads_ours   we train and save; LeRobot computes the same loss from our checkpoint, then resumes it
   same_losses          both train from the same seed and their losses agree for 20 steps, also when we resume LeRobot's
                        checkpoint in the middle
+  same_next_step       one step from the other's checkpoint, both ways, gives the loss and the weights that the other's
+                       own next step gives; a new run that starts from LeRobot's policy has LeRobot's first loss
 
 Standard library only. Policies here have no dropout and no VAE, so that no random number enters a loss.
 """
 
 import argparse
+import array
 import json
+import math
 import os
 import pathlib
+import struct
 import subprocess
 import sys
 import tempfile
 
 HERE = pathlib.Path(__file__).resolve().parent
 SAME_FORWARD = 1e-4  # relative: one forward pass from the same weights on the same batch
+SAME_STEP = 1e-5  # relative: one training step from the same weights and the same optimizer state
 SAME_TRAINING = 1e-3  # relative: after steps of training, where rounding has had time to grow
 
 POLICY = [
@@ -44,13 +50,21 @@ class Pair:
         # One thread each: the same sums in the same order, and no collapse on a busy machine.
         self.environment = {**os.environ, "HF_HUB_OFFLINE": "1", "OMP_NUM_THREADS": "1"}
 
-    def fresh_flags(self, output_dir):
+    def run_flags(self, output_dir):
+        """Everything but the policy."""
         features = json.loads((self.dataset / "meta" / "info.json").read_text())["features"]
         has_camera = any(feature["dtype"] in ("image", "video") for feature in features.values())
         # Cameras: the preset with the backbone's group. Without: our own optimizer and a schedule.
         optimizer = PRESET if has_camera else SCHEDULE
         name = f"--dataset.repo_id=local/{self.dataset.name}"
-        return [name, f"--dataset.root={self.dataset}", f"--output_dir={output_dir}", *POLICY, *LOOP, *optimizer]
+        return [name, f"--dataset.root={self.dataset}", f"--output_dir={output_dir}", *LOOP, *optimizer]
+
+    def fresh_flags(self, output_dir):
+        return [*self.run_flags(output_dir), *POLICY]
+
+    def fine_tune_flags(self, step_dir, output_dir):
+        policy = [f"--policy.path={step_dir / 'pretrained_model'}", "--policy.push_to_hub=false"]
+        return [*self.run_flags(output_dir), *policy]
 
     def resume_flags(self, step_dir, output_dir):
         config = step_dir / "pretrained_model" / "train_config.json"
@@ -105,6 +119,40 @@ def compare_steps(ours, theirs, steps):
           + ", ".join(f"{name} {value:.1e}" for name, value in worst.items()))
 
 
+def read_weights(step_dir):
+    """The float32 tensors of a checkpoint's policy: name to array."""
+    content = (step_dir / "pretrained_model" / "model.safetensors").read_bytes()
+    (header_size,) = struct.unpack_from("<Q", content)
+    header = json.loads(content[8 : 8 + header_size])
+    header.pop("__metadata__", None)
+    tensors = {}
+    for name, entry in header.items():
+        begin, end = (8 + header_size + offset for offset in entry["data_offsets"])
+        if entry["dtype"] != "F32":
+            raise SystemExit(f"{name} of {step_dir} is of type {entry['dtype']}")
+        tensors[name] = array.array("f", content[begin:end])
+    return tensors
+
+
+def compare_weights(what, ours_dir, theirs_dir):
+    """Compares all weights as one vector. Tensor by tensor would not do: some have no gradient but rounding (the bias of
+    an attention's keys, say), of which Adam makes steps of full length."""
+    ours, theirs = read_weights(ours_dir), read_weights(theirs_dir)
+    if ours.keys() != theirs.keys():
+        raise SystemExit(f"{what}: names differ: {sorted(ours.keys() ^ theirs.keys())}")
+    difference = math.hypot(*(math.dist(ours[name], theirs[name]) for name in ours))
+    norm = math.hypot(*(math.dist(values, array.array("f", bytes(4 * len(values)))) for values in theirs.values()))
+    if not difference <= SAME_STEP * norm:
+        raise SystemExit(f"{what}: weights differ by {difference / norm:.2e} of their norm > {SAME_STEP}")
+    print(f"{what}: weights differ by {difference / norm:.1e} of their norm")
+
+
+def compare_one_step(what, ours, theirs, ours_dir, theirs_dir):
+    difference = expect_equal(f"{what}: loss of step 5", ours[5]["loss"], theirs[5]["loss"], SAME_STEP)
+    print(f"{what}: loss of step 5 differs by {difference:.1e}")
+    compare_weights(what, ours_dir / "checkpoints" / "000005", theirs_dir / "checkpoints" / "000005")
+
+
 def lerobot_reads_ours(pair):
     out = pair.scratch / "ours"
     ours = pair.ours([*pair.fresh_flags(out), "--steps=8", "--save_freq=4"], out)
@@ -128,7 +176,29 @@ def same_losses(pair):
     compare_steps(pair.ours(pair.resume_flags(step_dir, resumed_out), resumed_out), theirs, range(11, 21))
 
 
-CASES = {"lerobot_reads_ours": lerobot_reads_ours, "same_losses": same_losses}
+def same_next_step(pair):
+    fresh = ["--steps=5", "--save_freq=4"]
+    ours_out, theirs_out, resumed_out, tuned_out = (
+        pair.scratch / name for name in ("ours", "lerobot", "resumed", "tuned")
+    )
+    ours = pair.ours([*pair.fresh_flags(ours_out), *fresh], ours_out)
+    resumed = pair.lerobot(pair.resume_flags(ours_out / "checkpoints" / "000004", resumed_out), "resumed")
+    compare_one_step("LeRobot resumes ours", ours, resumed, ours_out, resumed_out)
+
+    resumed_out = pair.scratch / "ours-resumed"
+    theirs = pair.lerobot([*pair.fresh_flags(theirs_out), *fresh], "lerobot")
+    step_dir = theirs_out / "checkpoints" / "000004"
+    resumed = pair.ours(pair.resume_flags(step_dir, resumed_out), resumed_out)
+    compare_one_step("we resume LeRobot's", resumed, theirs, resumed_out, theirs_out)
+
+    first = ["--steps=1", "--save_checkpoint=true"]
+    tuned = pair.ours([*pair.fine_tune_flags(step_dir, tuned_out), *first], tuned_out)
+    theirs = pair.lerobot([*pair.fine_tune_flags(step_dir, pair.scratch / "lerobot-tuned"), *first], "lerobot-tuned")
+    difference = expect_equal("first loss from LeRobot's policy", tuned[1]["loss"], theirs[1]["loss"], SAME_STEP)
+    print(f"first loss of a new run from LeRobot's policy differs by {difference:.1e}")
+
+
+CASES = {"lerobot_reads_ours": lerobot_reads_ours, "same_losses": same_losses, "same_next_step": same_next_step}
 
 
 def main():

@@ -16,14 +16,15 @@ namespace lerobot::config {
 
 template <class Config>
 struct ParsedCommandOf {
-  std::unique_ptr<Config> config;     // null when help was asked for
+  std::unique_ptr<Config> config;     // null when help or the devices were asked for
   std::set<std::string> typed;        // flags on the command line, without dashes: "policy.device"
   std::filesystem::path config_path;  // the file --config_path led to, empty without the flag
   std::filesystem::path policy_path;  // --policy.path, empty without it; weights are in this folder
   std::optional<Json> file;           // content of that file
   std::vector<std::string> warnings;  // for the log
   bool help = false;
-  std::string help_text;  // for stdout
+  std::string help_text;      // for stdout
+  bool list_devices = false;  // asked for instead of a run: config is null
 
   bool was_typed(const std::string& flag) const { return typed.contains(flag); }
 };

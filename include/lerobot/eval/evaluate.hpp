@@ -38,6 +38,7 @@ struct EvalOptions {
   int64_t max_episodes_rendered = 10;
   std::optional<std::filesystem::path> videos_dir;  // <output_dir>/videos; <output_dir>/eval/videos_step_<step>
   std::optional<std::filesystem::path> output_dir;  // absent: no episodes.jsonl and no eval_info.json
+  double fps = 30.0;                                // of the videos, where the environment does not say (render_fps 0)
 
   // What else eval_info.json shall tell under "lerobot_cpp": device, precision, n_action_steps, policy, batch_size, ...
   Json provenance = Json::object();

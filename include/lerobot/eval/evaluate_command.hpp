@@ -8,9 +8,9 @@
 
 namespace lerobot::eval {
 
-// Evaluates as `command` says, in LeRobot's order of operations: device, seed, environments, policy with its processors,
-// rollouts. Writes eval_info.json, episodes.jsonl and videos/ below config.output_dir (evaluate.hpp). Throws UsageError
-// before anything is created, RunError afterwards, and signals::Stopped when a signal asked for it.
+// Evaluates as `command` says, in LeRobot's order of operations: device, seed, environments, policy with its
+// processors, rollouts. Writes eval_info.json, episodes.jsonl and videos/ below config.output_dir (evaluate.hpp).
+// Throws UsageError before anything is created, RunError afterwards, and signals::Stopped when a signal asked for it.
 EvalResult evaluate_command(config::ParsedEvalCommand command, const policy::PolicyRegistry& policies,
                             FileSystem& files);
 
