@@ -32,7 +32,7 @@ struct EnvConfig : config::Section {
 
   // What gymnasium.make() gets when the environment runs in Python.
   virtual std::string gym_id() const = 0;
-  virtual Json gym_kwargs() const = 0;  // but for max_episode_steps
+  virtual Json gym_kwargs() const = 0;                   // but for max_episode_steps
   virtual std::vector<std::string> imports() const = 0;  // packages that register gym_id
   virtual std::optional<int64_t> max_episode_steps() const = 0;
 };
