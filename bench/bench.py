@@ -1,4 +1,5 @@
-"""Measures lerobot-train beside a real LeRobot: launch, throughput, memory, and the step of a default ACT.
+"""Measures lerobot-train and lerobot-eval beside a real LeRobot: launch, throughput, memory, the step of a default ACT,
+and the evaluation of the quick start's policy.
 
 The two programs take turns with the same data, seed, threads, precision and flags; a row shows the median of each and
 the median of the ratios of neighbouring runs (above 1: ours is better). It asserts nothing. Standard library only.
@@ -165,6 +166,59 @@ def video_peak_mib(program, arguments):
     return program.run([*video_flags(arguments), "--steps=4"], memory=True)["peak_mib"]
 
 
+def evaluation_policy(arguments, scratch):
+    """What both evaluate: the policy that was named, else the quick start, trained to where it pushes the block."""
+    if arguments.eval_policy:
+        return pathlib.Path(arguments.eval_policy).resolve()
+    print(f"training the quick start for {arguments.eval_train_steps} steps", file=sys.stderr, flush=True)
+    steps = [f"--steps={arguments.eval_train_steps}", f"--save_freq={arguments.eval_train_steps}"]
+    command = [arguments.program.resolve(), *quickstart_flags(), *steps, f"--output_dir={scratch}/policy"]
+    result = subprocess.run(list(map(str, command)), cwd=scratch, capture_output=True, text=True)
+    if result.returncode != 0:
+        raise SystemExit(f"training ended with exit code {result.returncode}:\n{result.stderr[-2000:]}")
+    return pathlib.Path(scratch, "policy", "checkpoints", "last", "pretrained_model")
+
+
+def evaluation(policy):
+    """Episodes of PushT with keypoints; the first ten are filmed. LeRobot steps the environments of a batch in turn:
+    its asynchronous ones do not run gym_pusht."""
+
+    def measure(program, arguments):
+        name = "lerobot-eval"
+        with tempfile.TemporaryDirectory(prefix="lerobot-bench-") as scratch:
+            flags = [
+                f"--policy.path={policy}", f"--policy.device={arguments.device}", "--policy.push_to_hub=false",
+                "--env.type=pusht", "--env.obs_type=environment_state_agent_pos", "--seed=5000",
+                f"--eval.n_episodes={arguments.eval_episodes}", f"--eval.batch_size={arguments.eval_batch_size}",
+                f"--output_dir={scratch}/out", *([] if program.name == "ours" else ["--eval.use_async_envs=false"]),
+            ]  # fmt: skip
+            start = time.monotonic()
+            result = subprocess.run(
+                [str(program.command[0].with_name(name)), *flags], cwd=scratch, env=program.environment,
+                stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace",
+            )  # fmt: skip
+            wall = time.monotonic() - start
+            if result.returncode != 0:
+                raise SystemExit(f"{program.name}: {name} ended with exit code {result.returncode}:\n{result.stderr[-2000:]}")
+            overall = json.loads(pathlib.Path(scratch, "out", "eval_info.json").read_text())["overall"]
+            videos = len(list(pathlib.Path(scratch, "out", "videos").rglob("*.mp4")))
+            return {"wall": wall, "eval": overall["eval_s"], "success": overall["pc_success"], "videos": videos}
+
+    return measure
+
+
+def evaluation_rows(programs, arguments):
+    with tempfile.TemporaryDirectory(prefix="lerobot-bench-") as scratch:
+        values = take_turns(evaluation(evaluation_policy(arguments, scratch)), programs, arguments, arguments.rounds)
+    label = f"{arguments.eval_episodes} episodes of PushT"
+    series = {part: {side: [run[part] for run in runs] for side, runs in values.items()} for part in ("eval", "wall")}
+    done = {side: [{name: run[name] for name in ("success", "videos")} for run in runs] for side, runs in values.items()}
+    yield {**row(f"{label}: eval_s", "s", series["eval"]), "results": done}
+    yield row(f"{label}: whole program", "s", series["wall"])
+    rates = {side: [arguments.eval_episodes / seconds for seconds in runs] for side, runs in series["eval"].items()}
+    yield row(f"{label}: rate", "episodes/s", rates, higher_is_better=True)
+
+
 def take_turns(measure, programs, arguments, rounds):
     """measure(program) for both, `rounds` times, the first one changing; {name: [values]}."""
     values = {program.name: [] for program in programs}
@@ -199,9 +253,11 @@ def measure_all(programs, arguments):
             peaks = take_turns(quickstart_peak_mib(workers), programs, arguments, 1)
             yield row(f"quick start, num_workers={workers}: peak PSS", "MiB", peaks)
         yield row("default ACT, video: peak PSS", "MiB", take_turns(video_peak_mib, programs, arguments, 1))
+    if "eval" in wanted:
+        yield from evaluation_rows(programs, arguments)
 
 
-PARTS = ("launch", "throughput", "video", "memory")
+PARTS = ("launch", "throughput", "video", "memory", "eval")
 
 # ---- report ---------------------------------------------------------------------------------------------------------
 
@@ -246,7 +302,7 @@ def find_peer(arguments):
 
 def parse_arguments():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--program", type=pathlib.Path, required=True, help="our lerobot-train (./run bench names it)")
+    parser.add_argument("--program", type=pathlib.Path, required=True, help="our lerobot-train, with lerobot-eval beside it (./run bench names it)")
     parser.add_argument("--peer", help="virtual environment that holds LeRobot")
     parser.add_argument("--json", type=pathlib.Path, help="also write everything that was measured to this file")
     parser.add_argument("--only", action="append", choices=PARTS, help="measure this part alone; may be repeated")
@@ -258,6 +314,10 @@ def parse_arguments():
     parser.add_argument("--workers", type=int, default=2, help="num_workers of the default ACT")
     parser.add_argument("--quickstart-steps", type=int, default=100, help="measured steps of the quick start")
     parser.add_argument("--video-steps", type=int, default=8, help="measured steps of the default ACT")
+    parser.add_argument("--eval-policy", help="pretrained_model folder to evaluate (default: trains the quick start)")
+    parser.add_argument("--eval-train-steps", type=int, default=3000, help="steps of the quick start before its evaluation")
+    parser.add_argument("--eval-episodes", type=int, default=50, help="episodes of an evaluation")
+    parser.add_argument("--eval-batch-size", type=int, default=25, help="environments side by side, of both")
     return parser.parse_args()
 
 
@@ -274,11 +334,13 @@ def main():
         Program("ours", [arguments.program.resolve()], arguments),
         Program("LeRobot", [peer / "bin" / "lerobot-train", "--wandb.enable=false"], arguments),
     ]
+    if "eval" in (arguments.only or PARTS) and not arguments.program.with_name("lerobot-eval").exists():
+        raise SystemExit(f"bench: no lerobot-eval beside {arguments.program}; choose parts without it with --only")
     print(f"{'':44} {'ours':>10} {'LeRobot':>10} {'ratio':>7}", flush=True)
     rows = []
     for measured in measure_all(programs, arguments):
         rows.append(measured)
-        digits = 3 if measured["unit"] == "s" else 0
+        digits = {"s": 3, "episodes/s": 2}.get(measured["unit"], 0)
         label = f"{measured['label']} [{measured['unit']}]"
         print(f"{label:44} {measured['ours']:10.{digits}f} {measured['LeRobot']:10.{digits}f} {measured['ratio']:6.2f}x", flush=True)
     if arguments.json:

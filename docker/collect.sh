@@ -24,7 +24,7 @@ fi
 {
   printf '%s\n' "${roots[@]}"
   # torch/lib/../../nvidia/... and nvidia/... are one file.
-  awk '$2 == "=>" {print $3}' <<<"$resolved" | xargs realpath --no-symlinks | grep "^$prefix/"
+  awk '$2 == "=>" && $3 ~ "^/" {print $3}' <<<"$resolved" | xargs realpath --no-symlinks | grep "^$prefix/"
 } | sort -u | while IFS= read -r file; do
   mkdir -p "$destination$(dirname "$file")"
   cp --dereference "$file" "$destination$file"

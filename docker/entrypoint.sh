@@ -31,7 +31,7 @@ TEXT
   -*) refuse "name the program before its flags: IMAGE lerobot-train $1 ..." ;;
   lerobot-*)
     [[ -x $bin/$1 ]] || refuse "'$1' is not here"
-    if [[ $PWD == /work ]] && ! mountpoint -q /work; then
+    if [[ $PWD == /work && ${2:-} != --help ]] && ! mountpoint -q /work; then
       echo "entrypoint: /work is not mounted: what is written there goes with the container (-v \"\$PWD:/work\")" >&2
     fi
     exec "$bin/$1" "${@:2}"

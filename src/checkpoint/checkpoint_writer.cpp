@@ -1,9 +1,7 @@
 #include "lerobot/checkpoint/checkpoint_writer.hpp"
 
 #include <fmt/format.h>
-#include <pthread.h>
 
-#include <csignal>
 #include <exception>
 #include <utility>
 
@@ -11,27 +9,9 @@
 #include "lerobot/config/checkpoint_layout.hpp"
 #include "lerobot/core/error.hpp"
 #include "lerobot/core/log.hpp"
+#include "lerobot/core/signals.hpp"
 
 namespace lerobot::checkpoint {
-namespace {
-
-// While it lives, no signal is delivered to this thread. A thread started meanwhile inherits that for good.
-class BlockedSignals {
- public:
-  BlockedSignals() {
-    sigset_t all;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before_);
-  }
-  ~BlockedSignals() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
-  BlockedSignals(const BlockedSignals&) = delete;
-  BlockedSignals& operator=(const BlockedSignals&) = delete;
-
- private:
-  sigset_t before_{};
-};
-
-}  // namespace
 
 CheckpointWriter::CheckpointWriter(FileSystem& files, Options options) : files_(files), options_(std::move(options)) {}
 
@@ -49,7 +29,7 @@ void CheckpointWriter::save(CheckpointContent content) {
   const int64_t step = content.training_state.step;
   try {
     content = snapshot(std::move(content));
-    const BlockedSignals blocked;
+    const signals::BlockedInNewThreads blocked;
     thread_ = std::thread([this, content = std::move(content)] { write(content); });
   } catch (...) {
     fail(

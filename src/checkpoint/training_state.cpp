@@ -66,14 +66,18 @@ class Reader {
  public:
   explicit Reader(const fs::path& step_directory)
       : step_directory_(step_directory), directory_(step_directory / kTrainingStateDirectory) {
-    if (!fs::is_directory(step_directory_)) {
+    std::error_code ignored;
+    if (!fs::is_directory(step_directory_, ignored)) {
       throw UsageError(fmt::format("there is no checkpoint {}", step_directory_.string()));
     }
-    if (!fs::is_directory(directory_)) refuse(fmt::format("{} is missing", directory_.string()));
+    if (!fs::is_directory(directory_, ignored)) refuse(fmt::format("{} is missing", directory_.string()));
   }
 
   fs::path path(const char* name) const { return directory_ / name; }
-  bool has(const char* name) const { return fs::exists(path(name)); }
+  bool has(const char* name) const {
+    std::error_code ignored;
+    return fs::exists(path(name), ignored);
+  }
 
   fs::path required(const char* name) const {
     if (!has(name)) refuse(fmt::format("{} is missing", path(name).string()));

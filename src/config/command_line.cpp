@@ -147,7 +147,10 @@ FlagTable parse_arguments(std::span<const std::string> args, const ChosenTypes& 
 }
 
 constexpr const char* kTrainPurpose = "Trains a policy on a LeRobotDataset.";
+constexpr const char* kTrainConfigHelp =
+    "JSON or YAML file with values for any of these, or the folder (or cached Hub repository) of a train_config.json";
 constexpr const char* kEvalPurpose = "Evaluates a policy in a simulation.";
+constexpr const char* kEvalConfigHelp = "JSON or YAML file with values for any of these";
 
 // Everything but what only one of the programs has to do with its configuration.
 template <class Config>
@@ -217,8 +220,8 @@ ParsedCommandOf<Config> read(const std::vector<std::string>& args, const Registr
 
 ParsedCommand read_command_line(const std::vector<std::string>& args, const Registries& registries,
                                 std::string_view program, Problems& problems) {
-  ParsedCommand command =
-      read<TrainPipelineConfig>(args, registries, {.name = program, .purpose = kTrainPurpose}, problems);
+  ParsedCommand command = read<TrainPipelineConfig>(
+      args, registries, {.name = program, .purpose = kTrainPurpose, .config_path_help = kTrainConfigHelp}, problems);
   if (!command.config) return command;
   // The recorded folder is one of the machine that the repository was filled from.
   const bool resumes_from_hub = command.config->resume && is_hub_repository(find_argument(args, "config_path", true));
@@ -233,10 +236,12 @@ ParsedCommand parse_command_line(const std::vector<std::string>& args, const Reg
   Problems problems;
   ParsedCommand command = read_command_line(args, registries, program, problems);
   if (!command.config) return command;
-  complete(
-      *command.config,
-      {.config_path = command.config_path, .has_policy_path = !command.policy_path.empty(), .typed = command.typed},
-      problems);
+  complete(*command.config,
+           {.config_path = command.config_path,
+            .has_policy_path = !command.policy_path.empty(),
+            .typed = command.typed,
+            .file = command.file.value_or(Json())},
+           problems);
   problems.throw_if_any();
   command.warnings = problems.warnings();
   return command;
@@ -245,8 +250,8 @@ ParsedCommand parse_command_line(const std::vector<std::string>& args, const Reg
 ParsedEvalCommand parse_eval_command_line(const std::vector<std::string>& args, const Registries& registries,
                                           std::string_view program) {
   Problems problems;
-  ParsedEvalCommand command =
-      read<EvalPipelineConfig>(args, registries, {.name = program, .purpose = kEvalPurpose}, problems);
+  ParsedEvalCommand command = read<EvalPipelineConfig>(
+      args, registries, {.name = program, .purpose = kEvalPurpose, .config_path_help = kEvalConfigHelp}, problems);
   if (!command.config) return command;
   complete(*command.config, !command.policy_path.empty(), std::chrono::system_clock::now(), problems);
   problems.throw_if_any();

@@ -98,10 +98,12 @@ void check_output_dir(const TrainPipelineConfig& config, config::Problems& probl
   std::error_code ignored;
   if (fs::is_directory(*config.output_dir, ignored)) {
     if (!config.resume) {
-      problems.add("output_dir", fmt::format("'{}' exists already; choose another folder, or go on with that run by "
-                                             "--resume=true --config_path={}/checkpoints/last/pretrained_model/"
-                                             "train_config.json",
-                                             folder, folder));
+      const bool holds_a_run = fs::exists(*config.output_dir / "checkpoints", ignored);
+      problems.add("output_dir", fmt::format("'{}' exists already; choose another folder{}", folder,
+                                             holds_a_run ? fmt::format(", or go on with that run by --resume=true "
+                                                                       "--config_path={}",
+                                                                       folder)
+                                                         : std::string()));
     }
   } else if (fs::exists(*config.output_dir, ignored)) {
     problems.add("output_dir", fmt::format("'{}' is not a folder", folder));
@@ -112,6 +114,71 @@ bool was_typed_below(const RunContext& context, std::string_view section) {
   for (const std::string& flag : context.typed)
     if (flag == section || flag.starts_with(std::string(section) + ".")) return true;
   return false;
+}
+
+// On resume the optimizer's files beat the configuration, as in LeRobot. (They hold nothing about clipping.)
+void warn_about_recorded_settings(const RunContext& context, config::Problems& problems) {
+  for (const std::string& flag : context.typed) {
+    if (flag == "optimizer.type" || flag == "optimizer.grad_clip_norm") continue;
+    if (!flag.starts_with("optimizer.") && !flag.starts_with("policy.optimizer_")) continue;
+    problems.warn(flag,
+                  "has no effect on --resume: the value in the checkpoint's optimizer_param_groups.json counts. To "
+                  "train with another one start a new run from the weights: "
+                  "--policy.path=<checkpoint>/pretrained_model");
+  }
+}
+
+// json["a"]["b"] for "a.b"; null when it is not there.
+Json at_dotted(const Json& json, std::string_view dotted) {
+  const Json* node = &json;
+  while (!dotted.empty()) {
+    const size_t dot = std::min(dotted.find('.'), dotted.size());
+    const auto found = node->is_object() ? node->find(std::string(dotted.substr(0, dot))) : node->end();
+    if (!node->is_object() || found == node->end()) return nullptr;
+    node = &*found;
+    dotted.remove_prefix(std::min(dot + 1, dotted.size()));
+  }
+  return *node;
+}
+
+// What a resumed run may do differently, but then it is another run from there on.
+void warn_about_changes(const TrainPipelineConfig& config, const RunContext& context, config::Problems& problems) {
+  constexpr std::pair<const char*, const char*> kConsequences[] = {
+      {"seed", "frames come in another order and are augmented otherwise from here on"},
+      {"dataset.episodes", "training goes on at the same place in the order of other frames"},
+      {"dataset.exclude_episodes", "training goes on at the same place in the order of other frames"},
+      {"dataset.eval_split", "training goes on at the same place in the order of other frames"},
+      {"accelerator.mixed_precision", "results are rounded otherwise from here on"}};
+  const Json current = config::to_json(config);
+  for (const auto& [flag, consequence] : kConsequences) {
+    if (!context.typed.contains(flag)) continue;
+    Json recorded = at_dotted(context.file, flag);
+    // Fields newer than LeRobot 0.6.1 are left out of the file at their default.
+    if (recorded.is_null() && flag == std::string_view("accelerator.mixed_precision")) recorded = "no";
+    const Json value = at_dotted(current, flag);
+    if (value == recorded) continue;
+    problems.warn(
+        flag, fmt::format("is {} now and was {} in the run that is resumed: {}", to_python_json(value, {.indent = -1}),
+                          to_python_json(recorded, {.indent = -1}), consequence));
+  }
+}
+
+// Flags that are about something that is off.
+void warn_about_idle_flags(const TrainPipelineConfig& config, const RunContext& context, config::Problems& problems) {
+  const auto warn = [&](const char* section, bool is_idle, const char* needs) {
+    for (const std::string& flag : context.typed) {
+      const bool is_below = flag == section || flag.starts_with(std::string(section) + ".");
+      if (is_idle && is_below && flag != needs) problems.warn(flag, fmt::format("has no effect without --{}", needs));
+    }
+  };
+  warn("ema", !config.ema.enable, "ema.enable");
+  warn("dataset.image_transforms", !config.dataset.image_transforms.enable, "dataset.image_transforms.enable");
+  warn("max_eval_samples", config.eval_steps <= 0, "eval_steps");
+  warn("dataset.eval_split", config.dataset.eval_split > 0.0 && config.eval_steps <= 0, "eval_steps");
+  warn("accelerator.grad_scaler", config.accelerator.mixed_precision != "fp16", "accelerator.mixed_precision=fp16");
+  warn("save_total_limit", !config.save_checkpoint, "save_checkpoint=true");
+  warn("env_eval_freq", !config.env, "env.type");
+  warn("eval", !config.env, "env.type");
 }
 
 // With the preset the policy chooses; on resume the recorded choice stands.
@@ -178,7 +245,15 @@ void complete(TrainPipelineConfig& config, const RunContext& context, config::Pr
                  "needs a trained policy (--policy.path): a new one takes its features' names from the dataset");
   }
   check_output_dir(config, problems);
-  if (config.resume) warn_if_saving_elsewhere(config, context, problems);
+  if (config.resume) {
+    warn_if_saving_elsewhere(config, context, problems);
+    warn_about_recorded_settings(context, problems);
+    warn_about_changes(config, context, problems);
+  }
+  warn_about_idle_flags(config, context, problems);
+  if (config.env && config.env_eval_freq > 0 && config.eval.n_episodes < 1) {
+    problems.add("eval.n_episodes", fmt::format("must be at least 1, got {}", config.eval.n_episodes));
+  }
   fill_in_names(config, context);
   choose_optimizer(config, context, problems);
   if (config.eval_steps > 0 && config.dataset.eval_split == 0.0) {

@@ -142,6 +142,12 @@ void GymEnvConfig::validate(config::Problems& problems) const {
   if (episode_length) require_at_least_one(problems, "episode_length", *episode_length);
 }
 
+Json GymEnvConfig::gym_kwargs() const {
+  Json arguments = kwargs;
+  if (!arguments.contains("render_mode")) arguments["render_mode"] = "rgb_array";  // for the videos
+  return arguments;
+}
+
 config::ChoiceRegistry<EnvConfig> env_choices() {
   config::ChoiceRegistry<EnvConfig> envs;
   envs.add("aloha", [] { return std::make_unique<AlohaEnvConfig>(); });

@@ -42,10 +42,7 @@ FlagTable::FlagTable(Section& root, const ChosenTypes& chosen, bool all_types, c
   app_->add_flag("--list_devices")
       ->description("Print what this machine can run on, and why not on more, instead of a run");
   app_->get_formatter()->column_width(58);
-  add_flag(
-      "config_path", "run", "path",
-      "JSON or YAML file with values for any of these, or the folder (or cached Hub repository) of a train_config.json",
-      true);
+  add_flag("config_path", "run", "path", std::string(program.config_path_help), true);
   add_section(root, "", "run", chosen, all_types, true);
 }
 

@@ -21,6 +21,7 @@ using ChosenTypes = std::map<std::string, std::string>;
 struct Program {
   std::string_view name;
   std::string_view purpose;
+  std::string_view config_path_help;
 };
 
 // A CLI11 option a flag, grouped by section. CLI11 holds the table, lets the last value count and prints the help; the

@@ -12,6 +12,40 @@ namespace lerobot {
 
 using config::FieldOptions;
 
+namespace {
+
+// The fields of ours in a section and below it, nested as the sections are.
+Json own_fields(config::Section& section) {
+  Json json = Json::object();
+  for (const config::Field& field : config::fields_of(section)) {
+    const config::SectionSlot* const slot = field.value->slot();
+    if (field.options.ours) {
+      json[field.name] = field.value->to_json();
+    } else if (slot != nullptr && slot->section() != nullptr) {
+      Json nested = own_fields(*slot->section());
+      if (!nested.empty()) json[field.name] = std::move(nested);
+    }
+  }
+  return json;
+}
+
+void read_own_fields(const Json& json, const std::string& prefix, const std::set<std::string>& typed,
+                     config::Section& section, config::Problems& problems) {
+  if (!json.is_object()) return;
+  for (const config::Field& field : config::fields_of(section)) {
+    if (!json.contains(field.name) || typed.contains(prefix + field.name)) continue;
+    const auto scope = problems.enter(field.name);
+    const config::SectionSlot* const slot = field.value->slot();
+    if (field.options.ours) {
+      field.value->read(json[field.name], problems);
+    } else if (slot != nullptr && slot->section() != nullptr) {
+      read_own_fields(json[field.name], prefix + field.name + ".", typed, *slot->section(), problems);
+    }
+  }
+}
+
+}  // namespace
+
 Registries::Registries() : envs(env_choices()) {
   reward_models.not_here({"reward_classifier", "robometer", "sarm", "topreward"});
 }
@@ -145,19 +179,13 @@ Json to_train_config_json(const TrainPipelineConfig& config) {
 }
 
 Json to_own_json(const TrainPipelineConfig& config) {
-  Json json = Json::object();
-  for (const config::Field& field : config::fields_of(const_cast<TrainPipelineConfig&>(config)))
-    if (field.options.ours) json[field.name] = field.value->to_json();
-  return json;
+  return own_fields(const_cast<TrainPipelineConfig&>(config));
 }
 
 void read_own_json(const Json& json, const std::set<std::string>& typed, TrainPipelineConfig& config) {
   config::Problems problems;
-  for (const config::Field& field : config::fields_of(config)) {
-    if (!field.options.ours || typed.contains(field.name) || !json.contains(field.name)) continue;
-    const auto scope = problems.enter(field.name);
-    field.value->read(json[field.name], problems);
-  }
+  read_own_fields(json, "", typed, config, problems);
+  config::validate_tree(config, problems);
   problems.throw_if_any();
 }
 

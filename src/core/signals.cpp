@@ -5,20 +5,38 @@
 
 #include <array>
 #include <atomic>
+#include <cstdint>
+#include <ctime>
 
 namespace lerobot::signals {
 namespace {
 
 constexpr std::array kStopSignals = {SIGINT, SIGTERM, SIGHUP};
 
-// The one thing a handler may touch.
+// A closed terminal sends SIGHUP twice (the shell and the kernel), timeout(1) its signal to the program and to its
+// group: within this time it is one request. SIGINT is exempt, a terminal sends it once for each Ctrl-C.
+constexpr int64_t kOneRequestNanoseconds = 1'000'000'000;
+
+// All that a handler may touch.
 std::atomic<int> stop_signal = 0;
+std::atomic<int64_t> stop_time = 0;
 std::atomic<bool> save_is_requested = false;
-static_assert(std::atomic<int>::is_always_lock_free && std::atomic<bool>::is_always_lock_free);
+static_assert(std::atomic<int>::is_always_lock_free && std::atomic<int64_t>::is_always_lock_free &&
+              std::atomic<bool>::is_always_lock_free);
+
+int64_t nanoseconds_now() {
+  timespec now{};
+  ::clock_gettime(CLOCK_MONOTONIC, &now);  // one of the calls that a handler may make
+  return int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
+}
 
 void on_stop(int signal) {
-  int none = 0;
-  if (!stop_signal.compare_exchange_strong(none, signal)) ::_exit(stop_exit_code(signal));
+  const int64_t now = nanoseconds_now();
+  if (stop_signal == 0) stop_time = now;
+  int first = 0;
+  if (stop_signal.compare_exchange_strong(first, signal)) return;
+  const bool is_repeated = signal == first && signal != SIGINT && now - stop_time < kOneRequestNanoseconds;
+  if (!is_repeated) ::_exit(stop_exit_code(signal));
 }
 
 void on_save(int) {
@@ -40,6 +58,8 @@ void handle(int signal, void (*handler)(int)) {
 void install_handlers() {
   for (const int signal : kStopSignals) handle(signal, on_stop);
   handle(SIGUSR1, on_save);
+  // Ctrl-C on `lerobot-train | tee` ends tee at once: what can no longer be written must not end this program.
+  ::signal(SIGPIPE, SIG_IGN);
 }
 
 std::optional<int> stop_requested() {

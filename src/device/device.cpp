@@ -190,7 +190,8 @@ std::string device_to_record(const std::optional<std::string>& asked, c10::Devic
 }
 
 std::string describe(c10::Device device) {
-  if (device.is_cpu()) return fmt::format("cpu, {} threads", at::get_num_threads());
+  if (device.is_cpu())
+    return fmt::format("cpu, {} thread{}", at::get_num_threads(), at::get_num_threads() == 1 ? "" : "s");
   std::string text = device.str();
   const auto accelerator = at::getAccelerator();
   if (!accelerator || *accelerator != device.type()) return text;

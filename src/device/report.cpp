@@ -166,7 +166,8 @@ std::string to_text(const DeviceReport& report) {
     const std::string facts = describe(traits);
     text += fmt::format("  {}{}{}\n{}", traits.device.str(), facts.empty() ? "" : "  ", facts, precision_lines(traits));
   }
-  text += fmt::format("  cpu  {} threads\n{}\n", report.cpu_threads, precision_lines(DeviceTraits{}));
+  text += fmt::format("  cpu  {} thread{}\n{}\n", report.cpu_threads, report.cpu_threads == 1 ? "" : "s",
+                      precision_lines(DeviceTraits{}));
   for (const VisibilityVariable& variable : report.visibility) text += visibility_line(variable);
   std::vector<std::string> warnings;  // says that the CPU is slow
   return text + fmt::format("Without --policy.device: {}\n",

@@ -198,9 +198,12 @@ void GymWorker::receive_bytes(std::span<char> target, std::string_view operation
 
 void GymWorker::throw_ended(std::string_view operation) {
   if (!process_.wait_for_end(options_.timeouts.close)) process_.kill();
-  failure_ = with_last_output(
-      fmt::format("{}: the environment's process {} during {}", options_.gym_id, process_.how_it_ended(), operation),
-      process_.last_output());
+  // A program that is no Python, or a broken one, ends here.
+  const std::string interpreter =
+      operation == "make" ? fmt::format(" (interpreter '{}'; --env.python names another)", python_.string()) : "";
+  failure_ = with_last_output(fmt::format("{}: the environment's process {} during {}{}", options_.gym_id,
+                                          process_.how_it_ended(), operation, interpreter),
+                              process_.last_output());
   throw RunError(*failure_);
 }
 
@@ -221,7 +224,7 @@ void GymWorker::throw_not_made(const Json& error) {
     const auto package = missing.get<std::string>();
     throw UsageError(fmt::format(
         "Package '{0}' is missing, which environment {1} needs: install it for this interpreter ('{2}' -m pip install "
-        "{0}), or name another interpreter with --env.python",
+        "{0}), add the folder that holds it to PYTHONPATH, or name another interpreter with --env.python",
         package.substr(0, package.find('.')), options_.gym_id, python_.string()));
   }
   log_traceback(error);

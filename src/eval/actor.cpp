@@ -13,9 +13,12 @@
 namespace lerobot::eval {
 namespace {
 
-std::string names(const Batch& batch) {
+std::string names(const Batch& batch, const processor::RenameMap& rename_map) {
   std::vector<std::string> keys;
-  for (const auto& [key, tensor] : batch.tensors) keys.push_back(key);
+  for (const auto& [key, tensor] : batch.tensors) {
+    const std::string* const renamed = rename_map.find(key);
+    keys.push_back(renamed ? fmt::format("{} (renamed to {})", key, *renamed) : key);
+  }
   return keys.empty() ? "nothing" : fmt::format("{}", fmt::join(keys, ", "));
 }
 
@@ -55,7 +58,7 @@ void check_inputs(const PolicyConfig& config, const processor::RenameMap& rename
   if (!config.input_features) return;
   for (const auto& [input, feature] : *config.input_features) {
     const torch::Tensor* const tensor = find_input(observations, rename_map, input);
-    if (!tensor) refuse_missing(input, environment, names(observations));
+    if (!tensor) refuse_missing(input, environment, names(observations, rename_map));
     check_shape(input, feature, *tensor, environment);
   }
 }

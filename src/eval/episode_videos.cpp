@@ -48,7 +48,16 @@ void EpisodeVideos::capture(env::VectorEnv& environments, const std::vector<bool
     }
   }
   if (rendered == 0) return;
-  std::vector<env::Image> frames = environments.render(rendered);
+  std::vector<env::Image> frames;
+  try {
+    frames = environments.render(rendered);
+  } catch (
+      const RunError& error) {  // no pictures, but still results; a dead environment tells of itself at its next step
+    log::error(fmt::format("There will be no videos of these episodes and the next: {}", error.what()));
+    videos_.resize(first_);
+    max_videos_ = static_cast<int64_t>(first_);
+    return;
+  }
   for (size_t i = 0; i < frames.size(); ++i) {
     if (!ended[i]) videos_[first_ + i].writer->add(std::move(frames[i]));
   }

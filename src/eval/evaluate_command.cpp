@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "lerobot/checkpoint/policy_weights.hpp"
+#include "lerobot/core/error.hpp"
 #include "lerobot/core/log.hpp"
 #include "lerobot/core/signals.hpp"
 #include "lerobot/core/text.hpp"
@@ -102,6 +103,14 @@ void make_policy(Evaluated& evaluated, const config::ParsedEvalCommand& command,
       command.policy_path, {.device = evaluated.device, .rename_map = config.rename_map}));
 }
 
+void make_output_dir(FileSystem& files, const std::filesystem::path& folder) {
+  try {
+    files.create_directories(folder);
+  } catch (const FileSystemError& error) {
+    throw UsageError(fmt::format("--output_dir: {}", error.what()));
+  }
+}
+
 int64_t successes(const EvalResult& result) {
   int64_t count = 0;
   for (const TaskResult& task : result.tasks) count += std::ranges::count_if(task.episodes, &Episode::success);
@@ -132,6 +141,7 @@ EvalResult evaluate_command(config::ParsedEvalCommand command, const policy::Pol
   if (config.seed) device::seed_everything(static_cast<uint64_t>(*config.seed));
   precision::set_tf32(config.tf32);
   log::info(fmt::format("Output dir: {}", config.output_dir->string()));
+  make_output_dir(files, *config.output_dir);
   log::info(fmt::format("Making environment (batch_size={}, async={}).", config.eval.batch_size,
                         config.eval.use_async_envs && config.eval.batch_size > 1));
   const auto environments = std::make_shared<env::VectorEnv>(

@@ -9,6 +9,7 @@ ResultFiles::ResultFiles(FileSystem& files, std::optional<std::filesystem::path>
   if (!folder_) return;
   if (folder_->empty()) folder_ = ".";
   files_.create_directories(*folder_);
+  files_.remove_all(*folder_ / "eval_info.json");  // of an evaluation before, which would pass for this one's
   episodes_ = files_.create(*folder_ / "episodes.jsonl");
   files_.sync_directory(*folder_);
 }

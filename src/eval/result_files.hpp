@@ -14,7 +14,7 @@ namespace lerobot::eval {
 // Without a folder every call does nothing. Throws FileSystemError.
 class ResultFiles {
  public:
-  // Makes the folder and begins a new episodes.jsonl in it.
+  // Makes the folder and begins a new episodes.jsonl in it; an eval_info.json that is there goes.
   ResultFiles(FileSystem& files, std::optional<std::filesystem::path> folder);
 
   // {"task_group": "pusht", "task_id": 0, "episode": 3, "seed": 1003, "sum_reward": ..., "max_reward": ..., "success":

@@ -3,6 +3,7 @@
 #include <fstream>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "lerobot/core/error.hpp"
 
@@ -31,7 +32,10 @@ void JsonlWriter::write(const Json& record) {
     files_.create_directories(path_.parent_path());
     file_ = files_.append_to(path_);
   }
-  file_->append(to_python_json(record, {.indent = -1}) + '\n');
+  const std::string line = to_python_json(record, {.indent = -1}) + '\n';
+  const bool follows_a_part = std::exchange(may_end_in_a_part_, true);
+  file_->append(follows_a_part ? '\n' + line : line);
+  may_end_in_a_part_ = false;
 }
 
 void drop_records_after(FileSystem& files, const std::filesystem::path& path, int64_t step) {

@@ -1,13 +1,12 @@
 #include "lerobot/precision/run_summary.hpp"
 
-#include <ATen/Parallel.h>
 #include <fmt/format.h>
 
 namespace lerobot::precision {
 namespace {
 
 std::string device_text(const device::DeviceTraits& traits) {
-  if (traits.device.is_cpu()) return fmt::format("cpu, {} threads", at::get_num_threads());
+  if (traits.device.is_cpu()) return device::describe(traits.device);
   const std::string facts = device::describe(traits);
   return traits.device.str() + (facts.empty() ? "" : ", " + facts);
 }

@@ -5,13 +5,22 @@
 #include <torch/version.h>
 #include <unistd.h>
 
+#include <cerrno>
+#include <chrono>
+#include <system_error>
+#include <thread>
+
 #include "lerobot/checkpoint/rng_state.hpp"
 #include "lerobot/config/checkpoint_layout.hpp"
 #include "lerobot/core/error.hpp"
 #include "lerobot/core/log.hpp"
+#include "lerobot/core/signals.hpp"
 
 namespace lerobot::train {
 namespace {
+
+constexpr int kLastSaveAttempts = 7;
+constexpr std::chrono::seconds kRetryPause(10);
 
 constexpr uint64_t kSeedWithoutSeed =
     0;  // of Python's and numpy's states when --seed=null; nothing here draws from them
@@ -48,6 +57,24 @@ TensorMap averaged_weights(const policy::Policy& policy, const optim::Exponentia
 }
 
 }  // namespace
+
+void require_writable(const std::filesystem::path& output_dir) {
+  std::error_code ignored;
+  std::filesystem::path present = output_dir;  // or the nearest folder above it
+  while (!present.empty() && !std::filesystem::exists(present, ignored)) present = present.parent_path();
+  if (present.empty()) present = ".";
+  std::string reason;
+  if (!std::filesystem::is_directory(present, ignored)) {
+    reason = "is not a folder";
+  } else if (::access(present.c_str(), W_OK | X_OK) != 0) {
+    reason = fmt::format("cannot be written to ({})", std::generic_category().message(errno));
+  }
+  if (reason.empty()) return;
+  throw UsageError(
+      fmt::format("--output_dir: checkpoints cannot go to '{}': {} {}. Choose another folder, or save nothing with "
+                  "--save_checkpoint=false",
+                  output_dir.string(), present.string(), reason));
+}
 
 CheckpointKeeper::CheckpointKeeper(FileSystem& files, TrainingRun& run)
     : run_(run),
@@ -121,6 +148,12 @@ bool CheckpointKeeper::is_due() const {
   return run_.step == config.steps || (config.save_freq > 0 && run_.step % config.save_freq == 0);
 }
 
+bool CheckpointKeeper::take_request() const {
+  if (!signals::take_save_request()) return false;
+  if (!run_.config.save_checkpoint) log::warning("SIGUSR1: nothing is saved with --save_checkpoint=false");
+  return run_.config.save_checkpoint;
+}
+
 void CheckpointKeeper::save() {
   writer_.finish();
   check();
@@ -133,13 +166,20 @@ void CheckpointKeeper::check() {
   const std::optional<std::string> failure = writer_.take_failure();
   if (!failure) return;
   saved_step_ = -1;
-  log::error(fmt::format("{}. Training goes on, and the next save tries again; to save at once: kill -USR1 {}",
-                         *failure, ::getpid()));
+  log::error(fmt::format("{}. The next save tries again; to save at once: kill -USR1 {}", *failure, ::getpid()));
 }
 
 void CheckpointKeeper::finish() {
-  writer_.finish();
-  if (const std::optional<std::string> failure = writer_.take_failure()) throw RunError(*failure);
+  for (int attempt = 1;; ++attempt) {
+    writer_.finish();
+    const std::optional<std::string> failure = writer_.take_failure();
+    if (!failure) return;
+    if (attempt == kLastSaveAttempts) throw RunError(*failure);
+    log::error(fmt::format("{}. It is tried again in {} s (attempt {} of {})", *failure, kRetryPause.count(),
+                           attempt + 1, kLastSaveAttempts));
+    std::this_thread::sleep_for(kRetryPause);
+    writer_.save(content());
+  }
 }
 
 checkpoint::CheckpointContent CheckpointKeeper::content() const {

@@ -6,19 +6,19 @@
 #include <vector>
 
 #include "lerobot/config/checkpoint_layout.hpp"
+#include "lerobot/core/error.hpp"
 #include "lerobot/core/log.hpp"
 #include "lerobot/core/signals.hpp"
 #include "lerobot/env/registry.hpp"
 #include "lerobot/eval/actor.hpp"
 #include "lerobot/eval/evaluate.hpp"
 #include "lerobot/eval/evaluation_scope.hpp"
+#include "lerobot/eval/rollout.hpp"
 
 namespace lerobot::train {
 namespace {
 
 constexpr int64_t kMaxEpisodesRendered = 4;
-
-struct StopRequested {};
 
 // The averaged weights stand in the policy while it lives.
 class AveragedWeightsScope {
@@ -26,10 +26,9 @@ class AveragedWeightsScope {
   AveragedWeightsScope(policy::Policy& policy, const optim::ExponentialMovingAverage& ema)
       : parameters_(policy.parameters()) {
     const torch::NoGradGuard no_grad;
-    for (size_t i = 0; i < parameters_.size(); ++i) {
-      trained_.push_back(parameters_[i].detach().clone());
-      parameters_[i].copy_(ema.shadow_params().at(i));
-    }
+    // All copies first: what throws for lack of memory leaves the weights as they are.
+    for (const torch::Tensor& parameter : parameters_) trained_.push_back(parameter.detach().clone());
+    for (size_t i = 0; i < parameters_.size(); ++i) parameters_[i].copy_(ema.shadow_params().at(i));
   }
   ~AveragedWeightsScope() {
     const torch::NoGradGuard no_grad;
@@ -43,11 +42,15 @@ class AveragedWeightsScope {
   std::vector<torch::Tensor> trained_;
 };
 
+std::shared_ptr<env::VectorEnv> open_environments(const TrainPipelineConfig& config, int64_t count) {
+  const bool use_async = config.eval.use_async_envs;
+  return std::make_shared<env::VectorEnv>(env::make_environments(*config.env, count, use_async),
+                                          env::thread_count(*config.env, count, use_async));
+}
+
 eval::EvalTask task_of(const TrainPipelineConfig& config) {
   return {.group = config.env->type(), .id = 0, .open = [&config] {
-            return std::make_shared<env::VectorEnv>(
-                env::make_environments(*config.env, config.eval.batch_size, config.eval.use_async_envs),
-                env::thread_count(*config.env, config.eval.batch_size, config.eval.use_async_envs));
+            return open_environments(config, config.eval.batch_size);
           }};
 }
 
@@ -57,6 +60,20 @@ EnvEvaluation::EnvEvaluation(FileSystem& files, TrainingRun& run) : files_(files
 
 bool EnvEvaluation::is_due() const {
   return run_.config.env_eval_freq > 0 && run_.step % run_.config.env_eval_freq == 0;
+}
+
+void EnvEvaluation::try_out() {
+  struct Enough {};
+  const auto environments = open_environments(run_.config, 1);
+  const eval::EvaluationScope evaluating(*run_.policy, run_.device);
+  eval::PolicyActor actor(*run_.policy, *run_.processors, run_.device, run_.precision);
+  eval::RolloutOptions options;
+  options.on_step = [](const eval::RolloutStep&) { throw Enough{}; };
+  try {
+    eval::rollout(*environments, actor, {}, options);
+  } catch (const Enough&) {
+    // it works
+  }
 }
 
 std::optional<Json> EnvEvaluation::run_now() {
@@ -76,17 +93,18 @@ std::optional<Json> EnvEvaluation::run_now() {
   options.fps = static_cast<double>(config.env->fps);
   options.videos_dir =
       *config.output_dir / "eval" / ("videos_step_" + checkpoint::step_directory_name(run_.step, config.steps));
-  options.check = [] {
-    if (signals::stop_requested()) throw StopRequested{};
-  };
+  options.check = [] { signals::throw_if_stop_requested("during an evaluation"); };
   options.show_progress = false;
 
   const std::vector<eval::EvalTask> tasks = {task_of(config)};
   eval::EvalResult result;
   try {
     result = eval::evaluate(files_, tasks, actor, options);
-  } catch (const StopRequested&) {
+  } catch (const signals::Stopped&) {  // the loop saves and stops; environments that are being made throw it too
     log::info("The evaluation was broken off");
+    return std::nullopt;
+  } catch (const Error& error) {
+    log::error(fmt::format("The evaluation at step {} failed: {}. Training goes on", run_.step, error.what()));
     return std::nullopt;
   }
   const eval::Aggregate overall = result.overall();

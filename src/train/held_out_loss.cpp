@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <numeric>
+#include <optional>
 
 #include "lerobot/core/signals.hpp"
 #include "lerobot/eval/evaluation_scope.hpp"
@@ -17,7 +18,7 @@ bool HeldOutLoss::is_due() const {
   return run_.config.eval_steps > 0 && run_.step % run_.config.eval_steps == 0;
 }
 
-double HeldOutLoss::measure() {
+std::optional<double> HeldOutLoss::measure() {
   const auto batch_size = static_cast<size_t>(run_.config.batch_size);
   const size_t batches = (rows_.size() + batch_size - 1) / batch_size;
   size_t planned = 0;
@@ -28,16 +29,20 @@ double HeldOutLoss::measure() {
         .number = static_cast<int64_t>(planned - 1),
         .rows = {rows_.begin() + static_cast<std::ptrdiff_t>(begin), rows_.begin() + static_cast<std::ptrdiff_t>(end)}};
   };
-  const signals::BlockedInNewThreads blocked;
-  dataset::DataLoader loader(
-      next_plan, [dataset = run_.eval_dataset](const dataset::BatchPlan& plan) { return dataset->get(plan.rows); },
-      {.num_workers = run_.config.num_workers, .prefetch_factor = 1});
+  std::optional<dataset::DataLoader> loader;
+  {
+    const signals::BlockedInNewThreads blocked;  // while the threads start; a stop is for this one to hear of
+    loader.emplace(
+        next_plan, [dataset = run_.eval_dataset](const dataset::BatchPlan& plan) { return dataset->get(plan.rows); },
+        dataset::LoaderOptions{.num_workers = run_.config.num_workers, .prefetch_factor = 1});
+  }
 
   const eval::EvaluationScope evaluating(*run_.policy, run_.device);
   const torch::NoGradGuard no_grad;
   torch::Tensor sum = torch::zeros({}, torch::TensorOptions(torch::kFloat32).device(run_.device));
   for (size_t i = 0; i < batches; ++i) {
-    const Batch batch = run_.prepare(loader.next());
+    if (signals::stop_requested()) return std::nullopt;
+    const Batch batch = run_.prepare(loader->next());
     const precision::AutocastScope autocast(run_.device.type(), run_.precision);
     sum += run_.policy->training_forward(batch).loss;
   }

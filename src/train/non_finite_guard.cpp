@@ -14,6 +14,7 @@ namespace lerobot::train {
 namespace {
 
 constexpr size_t kFramesNamed = 16;
+constexpr int64_t kStepsBetweenChecks = 500;
 
 }  // namespace
 
@@ -21,8 +22,13 @@ void NonFiniteGuard::record(const torch::Tensor& found_inf) {
   monitor_.record(found_inf, run_.step);
 }
 
+bool NonFiniteGuard::is_check_due() const {
+  return run_.step % kStepsBetweenChecks == 0;
+}
+
 void NonFiniteGuard::check() {
   const NonFiniteMonitor::Report report = monitor_.take();
+  in_a_row_ = report.in_a_row;
   if (report.count == 0) return;
   count_ += report.count;
   if (run_.scaler) return run_.scaler->require_usable_scale();  // overflows are its business: the scale follows them
@@ -33,14 +39,16 @@ void NonFiniteGuard::check() {
       "did not change there. Frames of that step: {}. Look for broken values there, or lower the learning rate.",
       report.count, report.count == 1 ? " was" : "s were", report.first_step,
       describe_frames(*run_.dataset, rows, kFramesNamed)));
+}
+
+void NonFiniteGuard::require_progress() const {
   const int64_t limit = run_.config.non_finite_limit;
-  if (limit > 0 && report.in_a_row >= limit) {
-    throw RunError(fmt::format(
-        "stopped at step {}: the last {} updates in a row had infinite or NaN gradients, so training stands still. "
-        "Checkpoints written before are good. Lower the learning rate or remove the frames named above; to go on "
-        "regardless: --non_finite_limit=0",
-        run_.step, report.in_a_row));
-  }
+  if (run_.scaler || limit == 0 || in_a_row_ < limit) return;
+  throw RunError(fmt::format(
+      "stopped at step {}: the last {} updates in a row had infinite or NaN gradients, so training stands still. "
+      "Checkpoints written before are good. Lower the learning rate or remove the frames named above; to go on "
+      "regardless: --non_finite_limit=0",
+      run_.step, in_a_row_));
 }
 
 std::string describe_frames(const dataset::LeRobotDataset& dataset, const std::vector<int64_t>& rows, size_t limit) {

@@ -5,6 +5,7 @@
 
 #include <cstdio>
 #include <new>
+#include <string>
 
 #include "lerobot/core/error.hpp"
 #include "lerobot/core/signals.hpp"
@@ -12,8 +13,13 @@
 namespace lerobot::train {
 namespace {
 
+// Not fmt::print, which throws when nobody reads the output any more (a closed terminal, a pipe's dead end).
+void say(const std::string& line) {
+  std::fputs(line.c_str(), stderr);
+}
+
 int fail(std::string_view name, std::string_view message, int exit_code) {
-  fmt::print(stderr, "{}: error: {}\n", name, message);
+  say(fmt::format("{}: error: {}\n", name, message));
   return exit_code;
 }
 
@@ -24,7 +30,7 @@ int run_program(std::string_view name, const std::function<void()>& body) {
     body();
     return 0;
   } catch (const signals::Stopped& stopped) {
-    fmt::print(stderr, "{}: {}\n", name, stopped.what());
+    say(fmt::format("{}: {}\n", name, stopped.what()));
     return signals::stop_exit_code(stopped.signal());
   } catch (const UsageError& error) {
     return fail(name, error.what(), 2);

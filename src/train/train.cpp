@@ -117,16 +117,25 @@ void record_step(metrics::MetricsTracker& tracker, const StepResult& result, dou
   for (const auto& [name, value] : result.metrics) tracker.add(name, value);
 }
 
+// A record that cannot be written (the disk is full) does not end the run.
+void write_record(std::optional<metrics::JsonlWriter>& jsonl, const Json& record) {
+  if (!jsonl) return;
+  try {
+    jsonl->write(record);
+  } catch (const FileSystemError& error) {
+    log::error(
+        fmt::format("A record of step {} is lost: {}. Training goes on", record["step"].get<int64_t>(), error.what()));
+  }
+}
+
 void log_window(metrics::MetricsTracker& tracker, std::optional<metrics::JsonlWriter>& jsonl, int64_t batch_size,
                 int64_t withheld_updates) {
   const double step_seconds = tracker.mean("step_s");
   if (step_seconds > 0) tracker.add("samples_per_s", static_cast<double>(batch_size) / step_seconds);
   log::info(tracker.line());
-  if (jsonl) {
-    Json record = tracker.record();
-    record["withheld_updates"] = withheld_updates;
-    jsonl->write(record);
-  }
+  Json record = tracker.record();
+  record["withheld_updates"] = withheld_updates;
+  write_record(jsonl, record);
   tracker.reset();
 }
 
@@ -140,7 +149,7 @@ std::optional<metrics::JsonlWriter> open_metrics(FileSystem& files, const Traini
 
 void log_held_out_loss(const TrainingRun& run, double loss, std::optional<metrics::JsonlWriter>& jsonl) {
   log::info(fmt::format("step {}: eval_loss={:.4f}", run.step, loss));
-  if (jsonl) jsonl->write({{"step", run.step}, {"eval_loss", loss}});
+  write_record(jsonl, {{"step", run.step}, {"eval_loss", loss}});
 }
 
 // The run was asked to stop between two steps: saves, and says how to go on.
@@ -157,10 +166,7 @@ void log_held_out_loss(const TrainingRun& run, double loss, std::optional<metric
   throw signals::Stopped(
       signal, fmt::format("stopped by {} after step {}, which is saved. To go on: lerobot-train --resume=true "
                           "--config_path={}",
-                          signals::name(signal), run.step,
-                          (*config.output_dir / checkpoint::kCheckpointsDirectory / checkpoint::kLastLink /
-                           checkpoint::kPretrainedModelDirectory / checkpoint::kTrainConfigFile)
-                              .string()));
+                          signals::name(signal), run.step, config.output_dir->string()));
 }
 
 }  // namespace
@@ -176,10 +182,12 @@ Registries registries(const policy::PolicyRegistry& policies) {
 void train(config::ParsedCommand command, const policy::PolicyRegistry& policies, FileSystem& files) {
   TrainPipelineConfig& config = *command.config;
   for (const std::string& warning : command.warnings) log::warning(warning);
-  const std::optional<checkpoint::TrainingState> saved = saved_state(config, command.typed);
+  if (config.save_checkpoint) require_writable(*config.output_dir);
+  std::optional<checkpoint::TrainingState> saved = saved_state(config, command.typed);
   TrainingRun run = set_up(config, command.typed, policies);
   CheckpointKeeper checkpoints(files, run);
   const DataProgress progress = saved ? checkpoints.restore(*saved) : DataProgress{0, config.batch_size};
+  saved.reset();  // twice the weights' memory and more, and all of it is copied by now
   for (const std::string& found : checkpoint::remove_leftovers(files, *config.output_dir)) log::warning(found);
   log_banner(run);
   if (run.step >= config.steps) {
@@ -195,7 +203,10 @@ void train(config::ParsedCommand command, const policy::PolicyRegistry& policies
   std::optional<HeldOutLoss> held_out;
   if (run.eval_dataset) held_out.emplace(run);
   std::optional<EnvEvaluation> env_evaluation;
-  if (config.env) env_evaluation.emplace(files, run);
+  if (config.env && config.env_eval_freq > 0) {
+    env_evaluation.emplace(files, run);
+    env_evaluation->try_out();
+  }
   metrics::ProgressBar bar("Training", config.steps - run.step);
   log::info(fmt::format("Start offline training on a fixed dataset, with effective batch size: {}",
                         config.batch_size * config.accelerator.gradient_accumulation.steps));
@@ -226,15 +237,17 @@ void train(config::ParsedCommand command, const policy::PolicyRegistry& policies
     tracker.add("step_s", step_watch.lap());
     if (const auto peak = device::peak_memory_gib(run.device)) tracker.add("gpu_mem_gb", *peak);
 
-    const bool is_save_step = signals::take_save_request() || checkpoints.is_due();
-    if (is_log_step || is_save_step) non_finite.check();
+    const bool is_save_step = checkpoints.take_request() || checkpoints.is_due();
+    if (is_log_step || is_save_step || non_finite.is_check_due()) non_finite.check();
     if (is_log_step) log_window(tracker, jsonl, config.batch_size, non_finite.take_count());
-    if (held_out && held_out->is_due()) log_held_out_loss(run, held_out->measure(), jsonl);
+    non_finite.require_progress();
+    if (held_out && held_out->is_due()) {
+      if (const std::optional<double> loss = held_out->measure()) log_held_out_loss(run, *loss, jsonl);
+    }
     checkpoints.check();
     if (is_save_step) checkpoints.save();
     if (env_evaluation && env_evaluation->is_due()) {
-      const std::optional<Json> record = env_evaluation->run_now();
-      if (record && jsonl) jsonl->write(*record);
+      if (const std::optional<Json> record = env_evaluation->run_now()) write_record(jsonl, *record);
     }
   }
   if (const auto signal = signals::stop_requested()) stop(*signal, run, checkpoints);

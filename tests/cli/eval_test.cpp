@@ -145,6 +145,14 @@ TEST_F(Evaluation, LeavesNoTraceInTraining) {
               AllOf(HasSubstr("\"eval/pc_success\": "), HasSubstr("\"eval_loss\": ")));
 }
 
+TEST_F(Evaluation, ThatCannotWorkIsRefusedBeforeTheFirstStep) {
+  const ProcessResult result =
+      lerobot_train(small_keypoint_run(path("out")) + Flags{"--env.type=pusht", "--env_eval_freq=2"});
+  EXPECT_EQ(result.exit_code, 2);
+  EXPECT_THAT(result.err, AllOf(HasSubstr("observation.environment_state"), testing::Not(HasSubstr("step:1 "))));
+  EXPECT_FALSE(fs::exists(path("out")));
+}
+
 TEST_F(Evaluation, RefusesASplitThatLeavesATaskWithoutTraining) {
   const ProcessResult result =
       lerobot_train(small_keypoint_run(path("out")) +

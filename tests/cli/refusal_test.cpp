@@ -98,6 +98,11 @@ TEST_F(Refusal, DoesNotReplaceAnAbsentDeviceByAnother) {
   expect_refused(train({"--policy.device=cuda"}, without_gpu), AllOf(HasSubstr("policy.device"), HasSubstr("cuda")));
 }
 
+TEST_F(Refusal, DoesNotTrainInFloat32WhereFp16WasAskedFor) {
+  expect_refused(train({"--accelerator.mixed_precision=fp16"}),
+                 AllOf(HasSubstr("--accelerator.mixed_precision=fp16: this run is on cpu"), HasSubstr("=bf16")));
+}
+
 TEST_F(Refusal, NamesTheDevicesThatItKnows) {
   expect_refused(train({"--policy.device=gpu"}), AllOf(HasSubstr("gpu"), HasSubstr("cuda"), HasSubstr("cpu")));
 }
@@ -106,8 +111,15 @@ TEST_F(Refusal, KeepsAnExistingOutputFolder) {
   fs::create_directories(output_dir());
   const ProcessResult result = train({});
   EXPECT_EQ(result.exit_code, 2) << result.err;
-  EXPECT_THAT(result.err, AllOf(HasSubstr(output_dir().string()), HasSubstr("resume")));
+  EXPECT_THAT(result.err, HasSubstr(output_dir().string() + "' exists already"));
   EXPECT_TRUE(fs::is_empty(output_dir()));
+}
+
+TEST_F(Refusal, NamesTheOutputFolderThatCannotBeMade) {
+  const fs::path file = directory_.path() / "file";
+  std::ofstream(file) << "text";
+  expect_refused(train({"--output_dir=" + (file / "out").string()}),
+                 AllOf(HasSubstr("--output_dir"), HasSubstr(file.string() + " is not a folder")));
 }
 
 TEST_F(Refusal, SuggestsTheFlagThatWasMeant) {

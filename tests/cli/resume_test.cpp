@@ -200,13 +200,14 @@ TEST_F(Resume, TakesAnyPathThatLeadsToTheCheckpoint) {
 TEST_F(Resume, SaysWhatIsDifferentFromTheCheckpoint) {
   run({"--steps=2", "--accelerator.gradient_accumulation.steps=3"});
   const ProcessResult result =
-      resume(out(), {"--steps=3", "--batch_size=4", "--accelerator.gradient_accumulation.steps=2"});
+      resume(out(), {"--steps=3", "--batch_size=4", "--seed=7", "--accelerator.gradient_accumulation.steps=2"});
   EXPECT_EQ(result.exit_code, 0) << result.err;
   EXPECT_THAT(result.err,
               AllOf(HasSubstr("Resuming with batch_size=4, but the checkpoint was written with batch_size=8"),
                     HasSubstr("accelerator.gradient_accumulation.steps=2, but the checkpoint was written with "
                               "accelerator.gradient_accumulation.steps=3"),
-                    HasSubstr("its 2 batches are dropped, since the windows' length changed")));
+                    HasSubstr("its 2 batches are dropped, since the windows' length changed"),
+                    HasSubstr("seed: is 7 now and was 1000 in the run that is resumed")));
 }
 
 TEST_F(Resume, StartsTheAverageAnewWhenTheCheckpointHasNone) {

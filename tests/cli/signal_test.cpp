@@ -54,8 +54,8 @@ TEST_F(Signals, StopWithACheckpointFromWhichTheRunGoesOn) {
     process.send(signal);
     const ProcessResult stopped = process.wait();
     EXPECT_EQ(stopped.exit_code, exit_code) << stopped.err;
-    EXPECT_THAT(stopped.err,
-                HasSubstr("which is saved. To go on: lerobot-train --resume=true --config_path=" + last_config()));
+    EXPECT_THAT(stopped.err, HasSubstr("which is saved. To go on: lerobot-train --resume=true --config_path=" +
+                                       output_dir().string()));
     const int64_t step = last_step();
     EXPECT_GE(step, 2);
     const ProcessResult resumed = run_process(resume({"--steps=" + std::to_string(step + 1)}));

@@ -45,8 +45,10 @@ TEST_F(CommandLineTest, NamesBothWaysOutOfPushingToTheHub) {
 
 TEST_F(CommandLineTest, RefusesAnExistingOutputDirUnlessItResumes) {
   std::filesystem::create_directory("out");
+  EXPECT_THAT(error_of(with(base_, {"--output_dir=out"})), "--output_dir: 'out' exists already; choose another folder");
+  std::filesystem::create_directory("out/checkpoints");
   EXPECT_THAT(error_of(with(base_, {"--output_dir=out"})),
-              AllOf(StartsWith("--output_dir: 'out' exists already"), HasSubstr("--resume=true")));
+              AllOf(StartsWith("--output_dir: 'out' exists already"), HasSubstr("--resume=true --config_path=out")));
   EXPECT_EQ(error_of({"--config_path=CFG.json", "--resume=true", "--output_dir=out"}), "");
   write("file", "");
   EXPECT_THAT(error_of(with(base_, {"--output_dir=file"})), HasSubstr("is not a folder"));

@@ -80,6 +80,20 @@ TEST_F(CommandLineTest, LetsATypedFlagWinOverOurRecord) {
   EXPECT_EQ(command.config->tf32, false);
 }
 
+TEST_F(CommandLineTest, RecordsOurFieldsOfSectionsToo) {
+  const auto flags = [&](const std::vector<std::string>& more) {
+    return with(with(base_, {"--env.type=pusht"}), more);
+  };
+  const auto recorded = read(flags({"--env.backend=python", "--eval.count_step_after_end=false"}));
+  const Json record = to_own_json(*recorded.config);
+  EXPECT_EQ(record["env"]["backend"], "python");
+  EXPECT_FALSE(to_train_config_json(*recorded.config)["env"].contains("backend"));
+  auto command = read(flags({"--eval.count_step_after_end=true"}));
+  read_own_json(record, command.typed, *command.config);
+  EXPECT_EQ(dynamic_cast<PushtEnvConfig&>(*command.config->env).backend, "python");
+  EXPECT_TRUE(command.config->eval.count_step_after_end);
+}
+
 TEST_F(CommandLineTest, PutsTheTypeFirst) {
   const Json json = to_train_config_json(*read(with(base_, {"--optimizer.lr=1"})).config);
   EXPECT_EQ(keys(json["policy"])[0], "type");

@@ -38,6 +38,31 @@ TEST_F(SignalsDeathTest, ASecondStopSignalEndsTheProcessAtOnce) {
       ExitedWithCode(143), "");
 }
 
+// A closed terminal and timeout(1) send it twice.
+TEST_F(SignalsDeathTest, TheSameSignalTwiceInAMomentIsOneRequest) {
+  for (const int signal : {SIGTERM, SIGHUP}) {
+    EXPECT_EXIT(
+        {
+          install_handlers();
+          raise(signal);
+          raise(signal);
+          std::_Exit(stop_requested() == signal ? 7 : 1);
+        },
+        ExitedWithCode(7), "");
+  }
+}
+
+TEST_F(SignalsDeathTest, ASecondCtrlCEndsTheProcessAtOnce) {
+  EXPECT_EXIT(
+      {
+        install_handlers();
+        raise(SIGINT);
+        raise(SIGINT);
+        std::_Exit(1);
+      },
+      ExitedWithCode(130), "");
+}
+
 TEST_F(SignalsDeathTest, ThrowsBeforeThereIsAnythingToSave) {
   EXPECT_EXIT(
       {
@@ -50,6 +75,16 @@ TEST_F(SignalsDeathTest, ThrowsBeforeThereIsAnythingToSave) {
           std::_Exit(stopped.what() == std::string("stopped by SIGTERM before the first step") ? 7 : 1);
         }
         std::_Exit(2);
+      },
+      ExitedWithCode(7), "");
+}
+
+TEST_F(SignalsDeathTest, AReaderThatGoesAwayEndsNothing) {
+  EXPECT_EXIT(
+      {
+        install_handlers();
+        raise(SIGPIPE);
+        std::_Exit(stop_requested() ? 1 : 7);
       },
       ExitedWithCode(7), "");
 }

@@ -85,7 +85,7 @@ Backends
 Devices
   cuda:0  AMD Instinct MI300X
     mixed_precision: no, bf16, fp16
-  cpu  1 threads
+  cpu  1 thread
     mixed_precision: no, bf16
     not fp16: fp16 requires an accelerator device: on a CPU LeRobot would train in float32 without saying so
 

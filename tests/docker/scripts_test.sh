@@ -2,7 +2,7 @@
 # The scripts that run inside the images, with stand-ins for ldd, ldconfig, torch and the programs.
 # Usage: scripts_test.sh REPOSITORY
 set -uo pipefail
-docker=$1/docker
+docker=$(cd "$1" && pwd)/docker
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 failures=0
@@ -12,7 +12,7 @@ set_up() { rm -rf "${work:?}"/*; mkdir -p "$work/bin"; }
 
 # run SCRIPT ARGUMENTS...: stdout in $out, stderr in $err, exit code in $code
 run() {
-  out=$(cd "$work" && PATH="$work/bin:$PATH" bash "$docker/$1" "${@:2}" 2>"$work/err")
+  out=$(cd "${here-$work}" && PATH="$work/bin:$PATH" bash "$docker/$1" "${@:2}" 2>"$work/err")
   code=$?
   err=$(cat "$work/err")
 }
@@ -137,7 +137,7 @@ prefix_with_ldd() {
 export LEROBOT_PREFIX=$work/prefix
 
 prefix_with_ldd true
-run collect.sh "$work/image" "$work/prefix/lib/torch/lib/libtorch_cuda.so"
+here=$work/prefix/lib run collect.sh "$work/image" "$work/prefix/lib/torch/lib/libtorch_cuda.so"
 check "the driver's library may be missing" is "$code" 0
 collected=$(cd "$work/image$work/prefix" && find . -type f | LC_ALL=C sort)
 check "takes the programs, what they load, and what is named; nothing else" is "$collected" "./bin/lerobot-train

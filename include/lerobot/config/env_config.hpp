@@ -87,7 +87,7 @@ struct GymEnvConfig final : EnvConfig {
   void fields(config::Visitor& visit) override;
   void validate(config::Problems& problems) const override;
   std::string gym_id() const override { return id; }
-  Json gym_kwargs() const override { return kwargs; }
+  Json gym_kwargs() const override;
   std::vector<std::string> imports() const override { return packages; }
   std::optional<int64_t> max_episode_steps() const override { return episode_length; }
 };

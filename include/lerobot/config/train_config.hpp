@@ -99,6 +99,7 @@ struct RunContext {
   std::filesystem::path config_path;  // --config_path, empty when not given
   bool has_policy_path = false;       // --policy.path was given
   std::set<std::string> typed;        // flags on the command line, without dashes
+  Json file;                          // content of --config_path's file; null when not given
   std::chrono::system_clock::time_point now = std::chrono::system_clock::now();  // names the default output_dir
 };
 

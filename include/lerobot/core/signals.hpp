@@ -5,12 +5,14 @@
 #include <exception>
 #include <optional>
 #include <string>
+#include <utility>
 
 namespace lerobot::signals {
 
 // From now on SIGINT, SIGTERM and SIGHUP ask the program to stop, and SIGUSR1 asks it to save. A second stop signal
-// ends the process at once, with the exit code that stop_exit_code() gives. A signal that the parent process had
-// ignored (nohup, a shell's background job) stays ignored.
+// ends the process at once, with the exit code that stop_exit_code() gives; the same SIGTERM or SIGHUP again within a
+// second counts as the first one. A signal that the parent process had ignored (nohup, a shell's background job) stays
+// ignored. SIGPIPE is ignored, too: a reader of the output that goes away does not end the program.
 void install_handlers();
 
 std::optional<int> stop_requested();  // the signal

@@ -10,7 +10,8 @@ namespace lerobot::eval {
 
 // Evaluates as `command` says, in LeRobot's order of operations: device, seed, environments, policy with its
 // processors, rollouts. Writes eval_info.json, episodes.jsonl and videos/ below config.output_dir (evaluate.hpp).
-// Throws UsageError before anything is created, RunError afterwards, and signals::Stopped when a signal asked for it.
+// Throws UsageError, before anything is created except where only the first observation shows that the policy does not
+// fit; RunError; and signals::Stopped when a signal asked for it.
 EvalResult evaluate_command(config::ParsedEvalCommand command, const policy::PolicyRegistry& policies,
                             FileSystem& files);
 

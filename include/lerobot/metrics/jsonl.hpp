@@ -10,7 +10,8 @@
 
 namespace lerobot::metrics {
 
-// Appends to `path`; the file and its folder are made by the first write. Throws RunError naming the file.
+// Appends to `path`; the file and its folder are made by the first write. Throws RunError naming the file; the next
+// record then begins on a line of its own.
 class JsonlWriter {
  public:
   JsonlWriter(FileSystem& files, std::filesystem::path path);
@@ -20,6 +21,7 @@ class JsonlWriter {
   FileSystem& files_;
   std::filesystem::path path_;
   std::unique_ptr<WritableFile> file_;
+  bool may_end_in_a_part_ = false;  // of a record whose write failed
 };
 
 // A resumed run goes on in the file of the run before it, which may have come further than its last checkpoint: removes

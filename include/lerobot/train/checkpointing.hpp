@@ -1,6 +1,8 @@
 // When a run saves, what it puts into a checkpoint, and how it goes on from one.
 #pragma once
 
+#include <filesystem>
+
 #include "lerobot/checkpoint/checkpoint.hpp"
 #include "lerobot/checkpoint/checkpoint_writer.hpp"
 #include "lerobot/checkpoint/training_state.hpp"
@@ -8,6 +10,10 @@
 #include "lerobot/train/training_run.hpp"
 
 namespace lerobot::train {
+
+// Throws UsageError when nothing can be saved in `output_dir`, which need not exist yet: known before the first step
+// instead of at the first save. Changes nothing on the disk.
+void require_writable(const std::filesystem::path& output_dir);
 
 // Refers to the run: it must outlive this.
 class CheckpointKeeper {
@@ -21,6 +27,8 @@ class CheckpointKeeper {
 
   // LeRobot's rule: every save_freq steps and after the last one, unless save_checkpoint is off.
   bool is_due() const;
+  // SIGUSR1 asked for a save. One in a run with save_checkpoint=false is turned down.
+  bool take_request() const;
 
   // Starts to write checkpoints/<step>, to which checkpoints/last points afterwards; waits for the save before. With
   // async_save training may go on at once. A save that fails is told by check().
@@ -29,7 +37,8 @@ class CheckpointKeeper {
 
   // Tells of a save that has failed since; the run goes on, and tries again when the next save is due.
   void check();
-  // Waits until the last save is on disk. Throws RunError when it failed.
+  // Waits until the last save is on disk. One that fails is tried again a few times, since no other would follow: a
+  // minute to make room in. Throws RunError when it failed for good.
   void finish();
 
  private:

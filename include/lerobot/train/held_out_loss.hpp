@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -17,8 +18,9 @@ class HeldOutLoss {
   bool is_due() const;  // every eval_steps steps
 
   // The mean over the batches' losses, in evaluation mode and without augmentation, as LeRobot takes it. Training goes
-  // on afterwards as if nothing had happened: mode and random states are put back.
-  double measure();
+  // on afterwards as if nothing had happened: mode and random states are put back. Nothing when a stop was requested
+  // meanwhile.
+  std::optional<double> measure();
 
  private:
   TrainingRun& run_;

@@ -21,10 +21,16 @@ class NonFiniteGuard {
   // After an update of the run's present step. Does not wait for the device.
   void record(const torch::Tensor& found_inf);
 
+  // Now and then, where the run neither logs nor saves often enough for the limit to act.
+  bool is_check_due() const;
+
   // Reads the device. Warns, with the frames of the first batch concerned, when updates were withheld since the last
-  // call. Throws RunError when the last --non_finite_limit updates all were. In fp16, where overflows steer the loss
-  // scale, it only counts, and throws when the scale has collapsed.
+  // call. In fp16, where overflows steer the loss scale, it only counts, and throws RunError when the scale has
+  // collapsed.
   void check();
+
+  // Throws RunError when, at the last check(), the last --non_finite_limit updates all had been withheld.
+  void require_progress() const;
 
   // Withheld updates that check() has seen since the last call.
   int64_t take_count() { return std::exchange(count_, 0); }
@@ -33,6 +39,7 @@ class NonFiniteGuard {
   const TrainingRun& run_;
   NonFiniteMonitor monitor_;
   int64_t count_ = 0;
+  int64_t in_a_row_ = 0;
 };
 
 // "episode 3: 17, 40; episode 5: 2": rows of a dataset as frames of their episodes, at most `limit` of them.
