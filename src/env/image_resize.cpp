@@ -35,15 +35,6 @@ std::vector<Taps> taps(int64_t from, int64_t to, bool clamp_fraction) {
   return result;
 }
 
-// One row interpolated along x; values times 2^11.
-void interpolate_row(const uint8_t* row, int64_t width, const std::vector<Taps>& columns, int32_t* out) {
-  for (const Taps& tap : columns) {
-    const uint8_t* first = row + tap.first * 3;
-    const uint8_t* second = row + std::min(tap.first + 1, width - 1) * 3;
-    for (int c = 0; c < 3; ++c) *out++ = first[c] * tap.first_weight + second[c] * tap.second_weight;
-  }
-}
-
 Image halved(const Image& image) {
   Image half{image.width / 2, image.height / 2, {}};
   half.rgb.resize(half.width * half.height * 3);
@@ -60,18 +51,28 @@ Image halved(const Image& image) {
   return half;
 }
 
-// Rows of the source interpolated along x, of which two neighbours are needed at a time.
+// Rows of the source interpolated along x, times 2^7 (OpenCV's 2^11, shifted as its next step begins), of which two
+// neighbours are needed at a time. Samples are gathered first: the arithmetic then runs over plain rows of numbers.
 class InterpolatedRows {
  public:
-  InterpolatedRows(const Image& image, int64_t width) : image_(image), columns_(taps(image.width, width, true)) {}
+  InterpolatedRows(const Image& image, int64_t width)
+      : image_(image), columns_(taps(image.width, width, true)), first_(width * 3), second_(width * 3) {
+    for (const Taps& tap : columns_) {
+      first_weights_.insert(first_weights_.end(), 3, static_cast<int16_t>(tap.first_weight));
+      second_weights_.insert(second_weights_.end(), 3, static_cast<int16_t>(tap.second_weight));
+    }
+  }
 
-  const std::vector<int32_t>& row(int64_t y) {
+  const std::vector<int16_t>& row(int64_t y) {
     y = std::clamp<int64_t>(y, 0, image_.height - 1);
     Row& row = rows_[y % 2];
     if (row.y != y) {
       row.y = y;
-      row.values.resize(columns_.size() * 3);
-      interpolate_row(image_.rgb.data() + y * image_.width * 3, image_.width, columns_, row.values.data());
+      gather(image_.rgb.data() + y * image_.width * 3);
+      row.values.resize(first_.size());
+      for (size_t i = 0; i < first_.size(); ++i) {
+        row.values[i] = static_cast<int16_t>((first_[i] * first_weights_[i] + second_[i] * second_weights_[i]) >> 4);
+      }
     }
     return row.values;
   }
@@ -79,12 +80,37 @@ class InterpolatedRows {
  private:
   struct Row {
     int64_t y = -1;
-    std::vector<int32_t> values;
+    std::vector<int16_t> values;
   };
+
+  void gather(const uint8_t* row) {
+    uint8_t* first = first_.data();
+    uint8_t* second = second_.data();
+    for (const Taps& tap : columns_) {
+      first = std::copy_n(row + tap.first * 3, 3, first);
+      second = std::copy_n(row + std::min(tap.first + 1, image_.width - 1) * 3, 3, second);
+    }
+  }
+
   const Image& image_;
   std::vector<Taps> columns_;
+  std::vector<int16_t> first_weights_;
+  std::vector<int16_t> second_weights_;
+  std::vector<uint8_t> first_;  // samples of the row under way, as is the next
+  std::vector<uint8_t> second_;
   Row rows_[2];
 };
+
+// Two such rows interpolated along y.
+void blend(const int16_t* upper, const int16_t* lower, const Taps& tap, size_t count, uint8_t* out) {
+  const auto upper_weight = static_cast<int16_t>(tap.first_weight);
+  const auto lower_weight = static_cast<int16_t>(tap.second_weight);
+  for (size_t i = 0; i < count; ++i) {
+    const auto above = static_cast<int16_t>((upper[i] * upper_weight) >> 16);
+    const auto below = static_cast<int16_t>((lower[i] * lower_weight) >> 16);
+    out[i] = static_cast<uint8_t>(static_cast<int16_t>(above + below + 2) >> 2);
+  }
+}
 
 }  // namespace
 
@@ -96,12 +122,10 @@ Image resize_bilinear(const Image& image, int64_t width, int64_t height) {
   InterpolatedRows rows(image, width);
   uint8_t* out = result.rgb.data();
   for (const Taps& tap : taps(image.height, height, false)) {
-    const std::vector<int32_t>& upper = rows.row(tap.first);
-    const std::vector<int32_t>& lower = rows.row(tap.first + 1);
-    for (size_t i = 0; i < upper.size(); ++i) {
-      const int32_t sum = ((tap.first_weight * (upper[i] >> 4)) >> 16) + ((tap.second_weight * (lower[i] >> 4)) >> 16);
-      *out++ = static_cast<uint8_t>((sum + 2) >> 2);
-    }
+    const std::vector<int16_t>& upper = rows.row(tap.first);
+    const std::vector<int16_t>& lower = rows.row(tap.first + 1);
+    blend(upper.data(), lower.data(), tap, upper.size(), out);
+    out += upper.size();
   }
   return result;
 }

@@ -5,6 +5,7 @@
 extern "C" {
 #include <libavutil/error.h>
 #include <libavutil/log.h>
+#include <libavutil/opt.h>
 }
 
 #include <string_view>
@@ -15,6 +16,8 @@ namespace lerobot::eval {
 namespace {
 
 constexpr int kMaxSide = 16384;
+// LeRobot has medium, x264's default: files are 4 % smaller and an evaluation takes a quarter longer.
+constexpr const char* kX264Preset = "veryfast";
 constexpr int kMpeg4Quality = 3;  // of 1 (best) to 31
 
 std::string error_text(int code) {
@@ -84,6 +87,7 @@ Mp4Encoder::CodecContext Mp4Encoder::open(const std::string& name, int width, in
     context->flags |= AV_CODEC_FLAG_QSCALE;
     context->global_quality = FF_QP2LAMBDA * kMpeg4Quality;
   }
+  if (name == "libx264") av_opt_set(context->priv_data, "preset", kX264Preset, 0);
   const int code = avcodec_open2(context.get(), codec, nullptr);
   if (code >= 0) return context;
   reason += fmt::format("{}{} does not open ({})", reason.empty() ? "" : "; ", name, error_text(code));
