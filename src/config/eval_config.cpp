@@ -47,14 +47,16 @@ void EvalPipelineConfig::validate(config::Problems& problems) const {
 void complete(EvalPipelineConfig& config, bool has_policy_path, std::chrono::system_clock::time_point now,
               config::Problems& problems) {
   config::validate_tree(config, problems);
+  Registries registries;
+  registries.envs = config.env.registry();
+  registries.policies = config.policy.registry();
+  EvalPipelineConfig defaults(registries);
+  config::refuse_unimplemented(config, defaults, problems);
   if (!config.env) problems.add("env.type", "is needed: pusht, aloha, or gym with --env.gym_id=<name>");
   if (!config.policy) {
     problems.add("policy.path",
                  "is needed: the folder of a trained policy, such as "
                  "outputs/train/<run>/checkpoints/last/pretrained_model");
-  }
-  if (config.eval.recording) {
-    problems.add("eval.recording", "'true' is not implemented yet; leave it at false");
   }
   if (config.eval.n_episodes < 1) {
     problems.add("eval.n_episodes", fmt::format("must be at least 1, got {}", config.eval.n_episodes));

@@ -11,9 +11,10 @@ void EvalConfig::fields(config::Visitor& visit) {
   visit("n_episodes", n_episodes, "Episodes to roll out at each evaluation");
   visit("batch_size", batch_size, "Environments that run side by side; 0 chooses by the number of cores");
   visit("use_async_envs", use_async_envs, "A process for each environment");
-  visit("recording", recording, "Keep the rollouts as a dataset");
-  visit("recording_repo_id", recording_repo_id, "Hub dataset that the recorded rollouts go to");
-  visit("recording_private", recording_private, "Whether that dataset is private");
+  constexpr config::FieldOptions kNotYet{.implemented = false};
+  visit("recording", recording, "Keep the rollouts as a dataset", kNotYet);
+  visit("recording_repo_id", recording_repo_id, "Hub dataset that the recorded rollouts go to", kNotYet);
+  visit("recording_private", recording_private, "Whether that dataset is private", kNotYet);
   visit("count_step_after_end", count_step_after_end,
         "Count the step after an episode's end in its score, as LeRobot does where other episodes of the batch go on",
         {.ours = true});

@@ -101,10 +101,13 @@ TEST_F(Evaluation, KeepsTheFinishedEpisodesWhenItIsStopped) {
 }
 
 TEST_F(Evaluation, SaysWhatIsMissingAllAtOnce) {
-  const ProcessResult result = run_process({lerobot_eval_program().string(), "--eval.n_episodes=0"});
+  const ProcessResult result = run_process(
+      {lerobot_eval_program().string(), "--eval.n_episodes=0", "--eval.recording=true", "--trust_remote_code=true"});
   EXPECT_EQ(result.exit_code, 2);
   EXPECT_THAT(result.err, AllOf(HasSubstr("--env.type: is needed"), HasSubstr("--policy.path: is needed"),
-                                HasSubstr("--eval.n_episodes: must be at least 1, got 0")));
+                                HasSubstr("--eval.n_episodes: must be at least 1, got 0"),
+                                HasSubstr("--eval.recording: 'true' is not implemented yet"),
+                                HasSubstr("--trust_remote_code: 'true' is not implemented yet")));
 }
 
 TEST_F(Evaluation, NamesTheInputThatTheEnvironmentDoesNotGive) {

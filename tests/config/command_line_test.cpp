@@ -94,14 +94,14 @@ TEST_F(CommandLineTest, LetsTheCommandLineWinOverTheFileKeyByKey) {
 TEST_F(CommandLineTest, ReadsYamlMergeKeysAndAnchors) {
   write("run.yaml",
         "dataset: {repo_id: a/b}\n"
-        "eval: &e {n_episodes: 7, recording: on}\n"
+        "eval: &e {n_episodes: 7, use_async_envs: off}\n"
         "policy: {type: act, push_to_hub: off}\n"
         "wandb: {mode: !!str off}\n");
   const auto command = parse({"--config_path=run.yaml"});
   EXPECT_EQ(command.config->eval.n_episodes, 7);
-  EXPECT_TRUE(command.config->eval.recording);
+  EXPECT_FALSE(command.config->eval.use_async_envs);
   EXPECT_EQ(command.config->wandb.mode, "off");
-  write("merge.yaml", "base: &b {n_episodes: 7, recording: on}\neval: {<<: *b, n_episodes: 9}\n");
+  write("merge.yaml", "base: &b {n_episodes: 7, use_async_envs: off}\neval: {<<: *b, n_episodes: 9}\n");
   const std::string error = error_of({"--config_path=merge.yaml"});
   EXPECT_THAT(error, HasSubstr("--base: there is no such field"));
   EXPECT_THAT(error, Not(HasSubstr("--eval")));
