@@ -1,16 +1,15 @@
 #include "lerobot/checkpoint/rng_state.hpp"
 
-#include <ATen/Context.h>
-#include <ATen/DeviceAccelerator.h>
+#include <c10/util/Exception.h>
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <mutex>
 #include <optional>
 
 #include "lerobot/core/error.hpp"
 #include "lerobot/core/log.hpp"
 #include "lerobot/core/random.hpp"
+#include "lerobot/device/generator.hpp"
 
 namespace lerobot::checkpoint {
 namespace {
@@ -32,20 +31,9 @@ std::string accelerator_key(torch::Device device) {
   return fmt::format("torch_{}_rng_state", c10::DeviceTypeName(device.type(), /*lower_case=*/true));
 }
 
-at::Generator default_generator(torch::Device device) {
-  if (!device.is_cpu() && !device.has_index()) device = {device.type(), at::accelerator::getDeviceIndex()};
-  return at::globalContext().defaultGenerator(device);
-}
-
-torch::Tensor state_of(at::Generator generator) {
-  const std::scoped_lock lock(generator.mutex());
-  return generator.get_state();
-}
-
-void set_state(at::Generator generator, const torch::Tensor& state, const std::string& key, std::string_view source) {
+void set_state(torch::Device device, const torch::Tensor& state, const std::string& key, std::string_view source) {
   try {
-    const std::scoped_lock lock(generator.mutex());
-    generator.set_state(state);
+    device::set_generator_state(device, state);
   } catch (const c10::Error& error) {
     throw UsageError(fmt::format("{}: LibTorch does not accept {}: {}", source, key, error.what_without_backtrace()));
   }
@@ -66,8 +54,8 @@ TensorMap initial_rng_state(uint64_t seed) {
 
 TensorMap capture_rng_state(const TensorMap& carried, torch::Device device) {
   TensorMap state = carried;
-  state[kTorchCpu] = state_of(default_generator(torch::kCPU));
-  if (!device.is_cpu()) state[accelerator_key(device)] = state_of(default_generator(device));
+  state[kTorchCpu] = device::generator_state(torch::kCPU);
+  if (!device.is_cpu()) state[accelerator_key(device)] = device::generator_state(device);
   return state;
 }
 
@@ -101,7 +89,7 @@ void check_rng_state(const TensorMap& state, std::string_view source) {
 
 void restore_rng_state(const TensorMap& state, torch::Device device, std::string_view source) {
   check_rng_state(state, source);
-  set_state(default_generator(torch::kCPU), state.at(kTorchCpu), kTorchCpu, source);
+  set_state(torch::kCPU, state.at(kTorchCpu), kTorchCpu, source);
   if (device.is_cpu()) return;
   const std::string key = accelerator_key(device);
   const auto found = state.find(key);
@@ -110,7 +98,7 @@ void restore_rng_state(const TensorMap& state, torch::Device device, std::string
                              source, key, device.str()));
     return;
   }
-  set_state(default_generator(device), found->second, key, source);
+  set_state(device, found->second, key, source);
 }
 
 }  // namespace lerobot::checkpoint
