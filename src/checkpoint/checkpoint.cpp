@@ -20,18 +20,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Creates `directory` and what is missing above it, safe on disk.
-void create_durable_directories(FileSystem& files, const fs::path& directory) {
-  std::vector<fs::path> missing;
-  std::error_code ignored;  // what may not be looked at may not be created either
-  for (fs::path path = directory; !path.empty() && !fs::exists(path, ignored); path = path.parent_path()) {
-    missing.push_back(path);
-  }
-  if (missing.empty()) return;
-  files.create_directories(directory);
-  for (const fs::path& path : missing) files.sync_directory(path.parent_path());
-}
-
 void refuse_broken(const char* directory, const TensorMap& weights) {
   const auto name = first_non_finite(weights);
   if (!name) return;
@@ -67,18 +55,18 @@ void write_content(FileSystem& files, const fs::path& directory, const Checkpoin
   files.sync_directory(directory);
 }
 
-// Gives the finished folder its name. From here on the new checkpoint is the one that counts.
-void commit(FileSystem& files, const fs::path& finished, const fs::path& target) {
+// Gives the finished folder its name. From here on the new checkpoint is the one that counts. Returns where the one
+// that it replaced stands now, if there was one.
+std::optional<fs::path> commit(FileSystem& files, const fs::path& finished, const fs::path& target) {
   const fs::path parent = target.parent_path();
   if (!entry_exists(target)) {
     files.rename(finished, target);
     files.sync_directory(parent);
-    return;
+    return std::nullopt;
   }
   if (files.exchange(finished, target)) {
     files.sync_directory(parent);
-    files.remove_all(finished);  // the replaced one
-    return;
+    return finished;
   }
   // Between the two renames nothing has the target's name: resolve_last and the next save know where to look.
   const fs::path set_aside = parent / hidden_name(target.filename().string(), kSetAside);
@@ -90,7 +78,17 @@ void commit(FileSystem& files, const fs::path& finished, const fs::path& target)
     throw;
   }
   files.sync_directory(parent);
-  files.remove_all(set_aside);
+  return set_aside;
+}
+
+// The new checkpoint stands, whatever becomes of the old one.
+void remove_replaced(FileSystem& files, const fs::path& replaced) {
+  try {
+    files.remove_all(replaced);
+  } catch (const FileSystemError& error) {
+    log::warning(
+        fmt::format("What a new checkpoint has replaced is left over: {}. The next save tries again", error.what()));
+  }
 }
 
 void point_last_at(FileSystem& files, const fs::path& checkpoints, const std::string& name) {
@@ -154,11 +152,12 @@ fs::path save_checkpoint(FileSystem& files, const fs::path& output_dir, int64_t 
   try {
     refuse_broken(kPretrainedModelDirectory, content.weights);
     if (content.ema) refuse_broken(kAveragedModelDirectory, content.ema->weights);
-    create_durable_directories(files, checkpoints);
+    files.create_durable_directories(checkpoints);
     remove_leftovers(files, output_dir);
     write_content(files, hidden, content);
-    commit(files, hidden, target);
+    const std::optional<fs::path> replaced = commit(files, hidden, target);
     point_last_at(files, checkpoints, name);
+    if (replaced) remove_replaced(files, *replaced);
   } catch (const FileSystemError& error) {
     throw fail(error.what() + way_out(error.code()));
   } catch (const std::exception&) {

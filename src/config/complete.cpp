@@ -1,9 +1,7 @@
 // The part of LeRobot's TrainPipelineConfig.validate() that looks beyond single fields (configs/train.py).
-#include <fmt/chrono.h>
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <ctime>
 #include <filesystem>
 
 #include "lerobot/config/checkpoint_layout.hpp"
@@ -85,10 +83,7 @@ void fill_in_names(TrainPipelineConfig& config, const RunContext& context) {
     config.job_name = config.env ? config.env->type() + "_" + config.policy->type() : config.policy->type();
   }
   if (!config.output_dir || config.output_dir->empty()) {
-    const std::time_t seconds = std::chrono::system_clock::to_time_t(context.now);
-    std::tm local{};
-    localtime_r(&seconds, &local);
-    config.output_dir = fmt::format("outputs/train/{:%Y-%m-%d/%H-%M-%S}_{}", local, *config.job_name);
+    config.output_dir = default_output_dir("train", *config.job_name, context.now);
   }
 }
 

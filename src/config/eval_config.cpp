@@ -1,9 +1,7 @@
 #include "lerobot/config/eval_config.hpp"
 
-#include <fmt/chrono.h>
 #include <fmt/format.h>
 
-#include <ctime>
 #include <limits>
 
 namespace lerobot {
@@ -67,10 +65,7 @@ void complete(EvalPipelineConfig& config, bool has_policy_path, std::chrono::sys
   }
   if (!config.job_name || config.job_name->empty()) config.job_name = config.env->type() + "_" + config.policy->type();
   if (!config.output_dir || config.output_dir->empty()) {
-    const std::time_t seconds = std::chrono::system_clock::to_time_t(now);
-    std::tm local{};
-    localtime_r(&seconds, &local);
-    config.output_dir = fmt::format("outputs/eval/{:%Y-%m-%d/%H-%M-%S}_{}", local, *config.job_name);
+    config.output_dir = default_output_dir("eval", *config.job_name, now);
   }
 }
 

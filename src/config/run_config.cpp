@@ -1,9 +1,11 @@
 #include "lerobot/config/run_config.hpp"
 
+#include <fmt/chrono.h>
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
+#include <ctime>
 
 namespace lerobot {
 
@@ -103,6 +105,14 @@ void SampleWeightingConfig::fields(config::Visitor& visit) {
   visit("kappa", kappa, "Progress per chunk that counts fully");
   visit("epsilon", epsilon, "Keeps the weights' sum from being zero");
   visit("extra_params", extra_params, "Further parameters");
+}
+
+std::filesystem::path default_output_dir(std::string_view kind, std::string_view job_name,
+                                         std::chrono::system_clock::time_point now) {
+  const std::time_t seconds = std::chrono::system_clock::to_time_t(now);
+  std::tm local{};
+  localtime_r(&seconds, &local);
+  return fmt::format("outputs/{}/{:%Y-%m-%d/%H-%M-%S}_{}", kind, local, job_name);
 }
 
 }  // namespace lerobot

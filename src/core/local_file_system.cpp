@@ -9,8 +9,10 @@
 #include <cstdio>
 #include <system_error>
 #include <utility>
+#include <vector>
 
 #include "lerobot/core/error.hpp"
+#include "lerobot/core/file_descriptor.hpp"
 #include "lerobot/core/file_system.hpp"
 
 namespace lerobot {
@@ -24,14 +26,14 @@ namespace fs = std::filesystem;
 }
 
 // open(2) that survives a signal. The descriptor is not inherited by child processes.
-int open_descriptor(const fs::path& path, int flags, std::string_view what) {
+FileDescriptor open_descriptor(const fs::path& path, int flags, std::string_view what) {
   constexpr mode_t kAsUmaskSays = 0666;
   int descriptor = -1;
   do {
     descriptor = ::open(path.c_str(), flags | O_CLOEXEC, kAsUmaskSays);
   } while (descriptor < 0 && errno == EINTR);
   if (descriptor < 0) fail(what, path, errno);
-  return descriptor;
+  return FileDescriptor(descriptor);
 }
 
 // fsync(2); on Apple the call that also empties the drive's own cache. Returns 0 or the error number.
@@ -48,18 +50,13 @@ int flush_to_disk(int descriptor) {
 
 class LocalFile final : public WritableFile {
  public:
-  LocalFile(fs::path path, int descriptor) : path_(std::move(path)), descriptor_(descriptor) {}
-  ~LocalFile() override {
-    if (descriptor_ >= 0) ::close(descriptor_);
-  }
-  LocalFile(const LocalFile&) = delete;
-  LocalFile& operator=(const LocalFile&) = delete;
+  LocalFile(fs::path path, FileDescriptor descriptor) : path_(std::move(path)), descriptor_(std::move(descriptor)) {}
 
   using WritableFile::append;
   void append(std::span<const std::byte> bytes) override {
     constexpr size_t kLargestWrite = size_t{1} << 30;  // one write(2) moves less than 2 GiB
     while (!bytes.empty()) {
-      const ssize_t written = ::write(descriptor_, bytes.data(), std::min(bytes.size(), kLargestWrite));
+      const ssize_t written = ::write(descriptor_.get(), bytes.data(), std::min(bytes.size(), kLargestWrite));
       if (written < 0) {
         if (errno == EINTR) continue;
         fail("write to", path_, errno);
@@ -69,18 +66,18 @@ class LocalFile final : public WritableFile {
   }
 
   void sync() override {
-    if (const int error = flush_to_disk(descriptor_)) fail("flush", path_, error);
+    if (const int error = flush_to_disk(descriptor_.get())) fail("flush", path_, error);
   }
 
   void close() override {
-    if (descriptor_ < 0) return;
+    if (descriptor_.get() < 0) return;
     // The descriptor is gone whatever close(2) says; EINTR is no loss after sync().
-    if (::close(std::exchange(descriptor_, -1)) != 0 && errno != EINTR) fail("close", path_, errno);
+    if (::close(descriptor_.release()) != 0 && errno != EINTR) fail("close", path_, errno);
   }
 
  private:
   fs::path path_;
-  int descriptor_;
+  FileDescriptor descriptor_;
 };
 
 class LocalFileSystem final : public FileSystem {
@@ -135,9 +132,8 @@ class LocalFileSystem final : public FileSystem {
 
   void sync_directory(const fs::path& path) override {
     const fs::path directory = path.empty() ? fs::path(".") : path;
-    const int descriptor = open_descriptor(directory, O_RDONLY | O_DIRECTORY, "open the directory");
-    const int error = flush_to_disk(descriptor);
-    ::close(descriptor);
+    const FileDescriptor descriptor = open_descriptor(directory, O_RDONLY | O_DIRECTORY, "open the directory");
+    const int error = flush_to_disk(descriptor.get());
     // Some network file systems cannot flush a directory; their renames are as durable as they get.
     if (error != 0 && error != EINVAL && error != ENOTSUP) fail("flush the directory", directory, error);
   }
@@ -150,6 +146,17 @@ void FileSystem::write_file(const fs::path& path, std::string_view text) {
   file->append(text);
   file->sync();
   file->close();
+}
+
+void FileSystem::create_durable_directories(const fs::path& path) {
+  std::vector<fs::path> missing;
+  std::error_code ignored;  // what may not be looked at may not be created either
+  for (fs::path above = path; !above.empty() && !fs::exists(above, ignored); above = above.parent_path()) {
+    missing.push_back(above);
+  }
+  if (missing.empty()) return;
+  create_directories(path);
+  for (const fs::path& created : missing) sync_directory(created.parent_path());
 }
 
 FileSystem& local_file_system() {

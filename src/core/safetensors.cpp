@@ -18,6 +18,7 @@
 #include <utility>
 
 #include "lerobot/core/error.hpp"
+#include "lerobot/core/file_descriptor.hpp"
 #include "lerobot/core/json.hpp"
 #include "lerobot/core/text.hpp"
 
@@ -54,20 +55,13 @@ constexpr std::array<Dtype, 10> kDtypes{{{"I64", torch::kInt64},
 class OpenFile {
  public:
   explicit OpenFile(const fs::path& path) : path_(path.string()) {
-    descriptor_ = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-    if (descriptor_ < 0) refuse(errno);
+    descriptor_ = FileDescriptor(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+    if (descriptor_.get() < 0) refuse(errno);
     struct stat status {};
-    int error = ::fstat(descriptor_, &status) == 0 ? 0 : errno;
-    if (error == 0 && S_ISDIR(status.st_mode)) error = EISDIR;
-    if (error != 0) {
-      ::close(descriptor_);
-      refuse(error);
-    }
+    if (::fstat(descriptor_.get(), &status) != 0) refuse(errno);
+    if (S_ISDIR(status.st_mode)) refuse(EISDIR);
     size_ = static_cast<uint64_t>(status.st_size);
   }
-  ~OpenFile() { ::close(descriptor_); }
-  OpenFile(const OpenFile&) = delete;
-  OpenFile& operator=(const OpenFile&) = delete;
 
   const std::string& path() const { return path_; }
   uint64_t size() const { return size_; }
@@ -75,7 +69,7 @@ class OpenFile {
   // Fills `bytes` from `position` on, all of which lies within size().
   void read(uint64_t position, std::span<char> bytes) const {
     while (!bytes.empty()) {
-      const ssize_t count = ::pread(descriptor_, bytes.data(), bytes.size(), static_cast<off_t>(position));
+      const ssize_t count = ::pread(descriptor_.get(), bytes.data(), bytes.size(), static_cast<off_t>(position));
       if (count < 0 && errno == EINTR) continue;
       if (count < 0) refuse(errno);
       if (count == 0) throw UsageError(fmt::format("{}: became shorter while it was read", path_));
@@ -90,7 +84,7 @@ class OpenFile {
   }
 
   std::string path_;
-  int descriptor_ = -1;
+  FileDescriptor descriptor_;
   uint64_t size_ = 0;
 };
 

@@ -13,7 +13,7 @@
 #include <thread>
 #include <vector>
 
-#include "gym_file_descriptor.hpp"
+#include "lerobot/core/file_descriptor.hpp"
 
 namespace lerobot::env {
 

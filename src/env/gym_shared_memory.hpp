@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <span>
 
-#include "gym_file_descriptor.hpp"
+#include "lerobot/core/file_descriptor.hpp"
 
 namespace lerobot::env {
 

@@ -10,9 +10,9 @@
 #include <string>
 #include <vector>
 
-#include "gym_file_descriptor.hpp"
 #include "gym_process.hpp"
 #include "gym_shared_memory.hpp"
+#include "lerobot/core/file_descriptor.hpp"
 #include "lerobot/env/gym_environment.hpp"
 
 namespace lerobot::env {

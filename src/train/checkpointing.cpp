@@ -5,9 +5,7 @@
 #include <torch/version.h>
 #include <unistd.h>
 
-#include <cerrno>
 #include <chrono>
-#include <system_error>
 #include <thread>
 
 #include "lerobot/checkpoint/rng_state.hpp"
@@ -57,24 +55,6 @@ TensorMap averaged_weights(const policy::Policy& policy, const optim::Exponentia
 }
 
 }  // namespace
-
-void require_writable(const std::filesystem::path& output_dir) {
-  std::error_code ignored;
-  std::filesystem::path present = output_dir;  // or the nearest folder above it
-  while (!present.empty() && !std::filesystem::exists(present, ignored)) present = present.parent_path();
-  if (present.empty()) present = ".";
-  std::string reason;
-  if (!std::filesystem::is_directory(present, ignored)) {
-    reason = "is not a folder";
-  } else if (::access(present.c_str(), W_OK | X_OK) != 0) {
-    reason = fmt::format("cannot be written to ({})", std::generic_category().message(errno));
-  }
-  if (reason.empty()) return;
-  throw UsageError(
-      fmt::format("--output_dir: checkpoints cannot go to '{}': {} {}. Choose another folder, or save nothing with "
-                  "--save_checkpoint=false",
-                  output_dir.string(), present.string(), reason));
-}
 
 CheckpointKeeper::CheckpointKeeper(FileSystem& files, TrainingRun& run)
     : run_(run),

@@ -21,6 +21,7 @@
 #include "lerobot/train/env_evaluation.hpp"
 #include "lerobot/train/held_out_loss.hpp"
 #include "lerobot/train/non_finite_guard.hpp"
+#include "lerobot/train/output_directory.hpp"
 #include "lerobot/train/training_run.hpp"
 
 namespace lerobot::train {
@@ -183,6 +184,7 @@ void train(config::ParsedCommand command, const policy::PolicyRegistry& policies
   TrainPipelineConfig& config = *command.config;
   for (const std::string& warning : command.warnings) log::warning(warning);
   if (config.save_checkpoint) require_writable(*config.output_dir);
+  OutputDirectory output_directory(files, *config.output_dir);
   std::optional<checkpoint::TrainingState> saved = saved_state(config, command.typed);
   TrainingRun run = set_up(config, command.typed, policies);
   CheckpointKeeper checkpoints(files, run);
@@ -207,6 +209,7 @@ void train(config::ParsedCommand command, const policy::PolicyRegistry& policies
     env_evaluation.emplace(files, run);
     env_evaluation->try_out();
   }
+  if (config.save_checkpoint) output_directory.make();
   metrics::ProgressBar bar("Training", config.steps - run.step);
   log::info(fmt::format("Start offline training on a fixed dataset, with effective batch size: {}",
                         config.batch_size * config.accelerator.gradient_accumulation.steps));

@@ -187,6 +187,27 @@ TEST_F(Checkpoint, WhatTheDiskRefusesIsNamedWithTheWayOut) {
   }
 }
 
+TEST_F(Checkpoint, AReplacedOneThatCannotBeRemovedIsNoFailure) {
+  for (const bool exchange : {true, false}) {
+    save(marked_content(10, 1));
+    FaultInjectionFileSystem whole, failing;
+    if (!exchange) {
+      whole.forbid_exchange();
+      failing.forbid_exchange();
+    }
+    save_checkpoint(whole, output_dir_, 10, marked_content(10, 2));
+    failing.inject(Fault::kError, whole.operations() - 1);
+    std::vector<std::string> logged;
+    log::set_line_writer([&](std::string_view line) { logged.emplace_back(line); });
+    EXPECT_EQ(mark_of(save_checkpoint(failing, output_dir_, 10, marked_content(10, 3))), 3);
+    log::set_line_writer({});
+    EXPECT_THAT(logged, ElementsAre(AllOf(HasSubstr("is left over"), HasSubstr("The next save tries again"))));
+    EXPECT_EQ(entries().size(), 3);
+    save(marked_content(10, 4));
+    EXPECT_EQ(entries(), (std::set<std::string>{"000010", "last"}));
+  }
+}
+
 // As on a disk that is full, a write(2) of the real file system stops half-way.
 TEST_F(Checkpoint, AFileThatCannotGrowLeavesThePreviousCheckpointAndNoRest) {
   save(marked_content(5, 5));

@@ -5,12 +5,11 @@
 #include <algorithm>
 #include <csignal>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <string>
 #include <vector>
 
 #include "cli/lerobot_train.hpp"
+#include "support/read_file.hpp"
 #include "support/temporary_directory.hpp"
 
 namespace lerobot::testing_support {
@@ -20,12 +19,6 @@ using testing::AllOf;
 using testing::HasSubstr;
 namespace fs = std::filesystem;
 using Flags = std::vector<std::string>;
-
-std::string read_file(const fs::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  EXPECT_TRUE(file.good()) << path;
-  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-}
 
 int64_t lines_of(const fs::path& path) {
   const std::string text = read_file(path);

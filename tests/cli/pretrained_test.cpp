@@ -7,12 +7,12 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <regex>
 #include <string>
 #include <vector>
 
 #include "cli/lerobot_train.hpp"
+#include "support/read_file.hpp"
 #include "support/temporary_directory.hpp"
 
 namespace lerobot::testing_support {
@@ -23,12 +23,6 @@ using testing::HasSubstr;
 using testing::Not;
 namespace fs = std::filesystem;
 using Flags = std::vector<std::string>;
-
-std::string read_file(const fs::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  EXPECT_TRUE(file.good()) << path;
-  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-}
 
 void write_file(const fs::path& path, const std::string& text) {
   std::ofstream(path, std::ios::binary) << text;

@@ -4,14 +4,15 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <csignal>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <set>
 #include <string>
 #include <vector>
 
 #include "cli/lerobot_train.hpp"
+#include "support/read_file.hpp"
 #include "support/temporary_directory.hpp"
 
 namespace lerobot::testing_support {
@@ -21,12 +22,6 @@ using testing::AllOf;
 using testing::HasSubstr;
 namespace fs = std::filesystem;
 using Flags = std::vector<std::string>;
-
-std::string read_file(const fs::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  EXPECT_TRUE(file.good()) << path;
-  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-}
 
 Flags operator+(Flags flags, const Flags& more) {
   flags.insert(flags.end(), more.begin(), more.end());
@@ -208,6 +203,23 @@ TEST_F(Resume, SaysWhatIsDifferentFromTheCheckpoint) {
                               "accelerator.gradient_accumulation.steps=3"),
                     HasSubstr("its 2 batches are dropped, since the windows' length changed"),
                     HasSubstr("seed: is 7 now and was 1000 in the run that is resumed")));
+}
+
+TEST_F(Resume, IsRefusedWhileTheRunIsStillAtWork) {
+  std::vector<std::string> command = {lerobot_train_program().string()};
+  for (const std::string& flag : small_keypoint_run(out()) + Flags{"--steps=1000000", "--save_freq=1"}) {
+    command.push_back(flag);
+  }
+  Process running(command);
+  ASSERT_TRUE(running.wait_for("Model weights successfully saved to "));
+  for (const bool save : {true, false}) {
+    const ProcessResult second = resume(out(), {save ? "--save_checkpoint=true" : "--save_checkpoint=false"});
+    EXPECT_EQ(second.exit_code, 2);
+    EXPECT_THAT(second.err, HasSubstr("--output_dir: another lerobot-train is at work in '" + out().string() + "'"));
+  }
+  running.send(SIGTERM);
+  EXPECT_EQ(running.wait().exit_code, 143);
+  EXPECT_EQ(resume(out(), {"--steps=1"}).exit_code, 0);
 }
 
 TEST_F(Resume, StartsTheAverageAnewWhenTheCheckpointHasNone) {

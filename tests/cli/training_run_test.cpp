@@ -3,12 +3,11 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <string>
 #include <vector>
 
 #include "cli/lerobot_train.hpp"
+#include "support/read_file.hpp"
 #include "support/temporary_directory.hpp"
 
 namespace lerobot::testing_support {
@@ -18,12 +17,6 @@ using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
 namespace fs = std::filesystem;
-
-std::string read_file(const fs::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  EXPECT_TRUE(file.good()) << path;
-  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-}
 
 int count_of(const std::string& text, const std::string& word) {
   int count = 0;

@@ -1,9 +1,12 @@
 // The smaller sections of a training run (LeRobot: configs/default.py and neighbours).
 #pragma once
 
+#include <chrono>
 #include <cstdint>
+#include <filesystem>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "lerobot/config/schema.hpp"
@@ -78,6 +81,11 @@ struct SampleWeightingConfig : config::Section {
   Json extra_params = Json::object();
   void fields(config::Visitor& visit) override;
 };
+
+// Where a run's results go when nothing else is said, as in LeRobot: outputs/<kind>/2026-01-31/18-30-00_<job_name>,
+// with the local time.
+std::filesystem::path default_output_dir(std::string_view kind, std::string_view job_name,
+                                         std::chrono::system_clock::time_point now);
 
 // Base of what --reward_model.type chooses.
 struct RewardModelConfig : config::Section {

@@ -55,6 +55,8 @@ class FileSystem {
 
   // create + append + sync + close.
   void write_file(const std::filesystem::path& path, std::string_view text);
+  // create_directories, and sync_directory of what each new one stands in.
+  void create_durable_directories(const std::filesystem::path& path);
 };
 
 // The real one. Stateless.

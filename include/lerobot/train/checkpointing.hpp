@@ -11,10 +11,6 @@
 
 namespace lerobot::train {
 
-// Throws UsageError when nothing can be saved in `output_dir`, which need not exist yet: known before the first step
-// instead of at the first save. Changes nothing on the disk.
-void require_writable(const std::filesystem::path& output_dir);
-
 // Refers to the run: it must outlive this.
 class CheckpointKeeper {
  public:

@@ -1,11 +1,11 @@
-// A file descriptor that closes itself.
+// A POSIX file descriptor that closes itself.
 #pragma once
 
 #include <unistd.h>
 
 #include <utility>
 
-namespace lerobot::env {
+namespace lerobot {
 
 class FileDescriptor {
  public:
@@ -18,13 +18,14 @@ class FileDescriptor {
     return *this;
   }
 
-  int get() const { return number_; }
+  int get() const { return number_; }  // -1: none
+  int release() { return std::exchange(number_, -1); }
   void close() {
-    if (number_ >= 0) ::close(std::exchange(number_, -1));
+    if (number_ >= 0) ::close(release());
   }
 
  private:
   int number_ = -1;
 };
 
-}  // namespace lerobot::env
+}  // namespace lerobot
