@@ -172,7 +172,7 @@ void warn_about_idle_flags(const TrainPipelineConfig& config, const RunContext& 
   warn("dataset.eval_split", config.dataset.eval_split > 0.0 && config.eval_steps <= 0, "eval_steps");
   warn("accelerator.grad_scaler", config.accelerator.mixed_precision != "fp16", "accelerator.mixed_precision=fp16");
   warn("save_total_limit", !config.save_checkpoint, "save_checkpoint=true");
-  warn("env_eval_freq", !config.env, "env.type");
+  warn("env_eval_freq", !config.env && config.env_eval_freq > 0, "env.type");
   warn("eval", !config.env, "env.type");
 }
 

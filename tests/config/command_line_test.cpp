@@ -154,6 +154,14 @@ TEST_F(CommandLineTest, WarnsThatThePresetOverridesTheOptimizer) {
   EXPECT_THAT(parse(base_).warnings, IsEmpty());
 }
 
+TEST_F(CommandLineTest, WarnsAboutFlagsOfWhatIsOff) {
+  EXPECT_THAT(parse(with(base_, {"--ema.decay=0.9"})).warnings,
+              ElementsAre(HasSubstr("--ema.decay: has no effect without --ema.enable")));
+  EXPECT_THAT(parse(with(base_, {"--env_eval_freq=100"})).warnings,
+              ElementsAre(HasSubstr("--env_eval_freq: has no effect without --env.type")));
+  EXPECT_THAT(parse(with(base_, {"--env_eval_freq=0", "--ema.enable=false"})).warnings, IsEmpty());
+}
+
 TEST_F(CommandLineTest, DropsNegativeExcludedEpisodesWithAWarning) {
   const auto command = parse(with(base_, {"--dataset.exclude_episodes=[-1,2]"}));
   EXPECT_THAT(*command.config->dataset.exclude_episodes, ElementsAre(2));
