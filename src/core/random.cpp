@@ -135,13 +135,23 @@ uint32_t Mt19937::next() {
   return y;
 }
 
-std::vector<int64_t> torch_randperm(int64_t n, uint64_t seed) {
-  TORCH_CHECK(n >= 0 && n < int64_t{UINT32_MAX} / 20, "torch_randperm: n must be in [0, 2^32 / 20), got ", n);
+std::vector<int64_t> torch_randperm(int64_t n, uint64_t seed, int64_t small) {
+  TORCH_CHECK(n >= 0, "torch_randperm: n must not be negative, got ", n);
   std::vector<int64_t> permutation(n);
-  std::iota(permutation.begin(), permutation.end(), int64_t{0});
   Mt19937 generator(static_cast<uint32_t>(seed));
-  for (int64_t i = 0; i + 1 < n; ++i) {
-    std::swap(permutation[i], permutation[i + generator.next() % (n - i)]);
+  if (n < small) {
+    std::iota(permutation.begin(), permutation.end(), int64_t{0});
+    for (int64_t i = 0; i + 1 < n; ++i) {
+      std::swap(permutation[i], permutation[i + generator.next() % (n - i)]);
+    }
+    return permutation;
+  }
+  for (int64_t i = 0; i < n; ++i) {  // Fisher-Yates, inside out
+    const uint64_t high = generator.next();
+    const uint64_t low = generator.next();
+    const auto other = static_cast<int64_t>((high << 32 | low) % static_cast<uint64_t>(i + 1));
+    permutation[i] = permutation[other];
+    permutation[other] = i;
   }
   return permutation;
 }

@@ -97,6 +97,20 @@ TEST(TorchRandperm, EqualsTheInstalledLibTorchAcrossRegenerations) {
   }
 }
 
+// The order above 2^32 / 20. At full size (1.7 GB) it was compared with torch by hand: n = 214748400, seed 1234.
+TEST(TorchRandperm, DrawsSixtyFourBitsForLargeNumbers) {
+  Mt19937 generator(7);
+  std::vector<int64_t> expected;
+  for (uint64_t i = 0; i < 1000; ++i) {
+    const uint64_t high = generator.next();
+    const uint64_t drawn = high << 32 | generator.next();
+    expected.push_back(static_cast<int64_t>(i));
+    std::swap(expected[drawn % (i + 1)], expected.back());
+  }
+  EXPECT_EQ(torch_randperm(1000, 7, 0), expected);
+  EXPECT_NE(torch_randperm(1000, 7), expected);
+}
+
 TEST(TorchRandperm, CountsOnlyTheLowHalfOfTheSeed) {
   EXPECT_EQ(torch_randperm(8, (1ULL << 32) + 7), torch_randperm(8, 7));
 }

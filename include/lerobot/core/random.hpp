@@ -32,7 +32,8 @@ class Mt19937 {
   int index = kStateSize;  // position of the next word; kStateSize: regenerate first
 };
 
-// torch.randperm(n) with a CPU generator seeded with `seed` (its low 32 bits count), for n < 2^32 / 20.
-std::vector<int64_t> torch_randperm(int64_t n, uint64_t seed);
+// torch.randperm(n) with a CPU generator seeded with `seed` (its low 32 bits count). Below `small` it draws 32 bits a
+// number and above 64, in another order; `small` is for tests.
+std::vector<int64_t> torch_randperm(int64_t n, uint64_t seed, int64_t small = UINT32_MAX / 20);
 
 }  // namespace lerobot
