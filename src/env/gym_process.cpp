@@ -23,6 +23,7 @@ namespace lerobot::env {
 namespace {
 
 constexpr size_t kTailSize = 4096;
+constexpr size_t kLongestLine = 4096;
 constexpr auto kPollInterval = std::chrono::milliseconds(5);
 
 // Both ends are closed in processes that are started.
@@ -176,7 +177,7 @@ void GymProcess::read_output(int output) {
       }
     }
   }
-  if (!line_.empty()) add_output("\n");
+  if (!line_.empty()) say_line();
 }
 
 void GymProcess::add_output(std::string_view text) {
@@ -185,10 +186,16 @@ void GymProcess::add_output(std::string_view text) {
     tail_ += text;
     if (tail_.size() > kTailSize) tail_.erase(0, tail_.size() - kTailSize);
   }
-  line_ += text;
-  for (size_t end; (end = line_.find('\n')) != std::string::npos; line_.erase(0, end + 1)) {
-    if (!is_quiet_) log::info(fmt::format("{}: {}", label_, std::string_view(line_).substr(0, end)));
+  for (const char letter : text) {
+    const bool is_end = letter == '\n' || letter == '\r';  // progress bars only ever return
+    if (!is_end) line_ += letter;
+    if ((is_end && !line_.empty()) || line_.size() == kLongestLine) say_line();
   }
+}
+
+void GymProcess::say_line() {
+  if (!is_quiet_) log::info(fmt::format("{}: {}", label_, line_));
+  line_.clear();
 }
 
 bool GymProcess::has_ended() {

@@ -50,6 +50,7 @@ class GymProcess {
   void keep(const ProcessStart& start, std::promise<pid_t> started);
   void read_output(int output);
   void add_output(std::string_view text);
+  void say_line();
 
   std::string label_;
   std::atomic<bool> is_quiet_;

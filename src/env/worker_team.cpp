@@ -1,12 +1,30 @@
 #include "worker_team.hpp"
 
+#include <fmt/format.h>
+
+#include <system_error>
+
+#include "lerobot/core/error.hpp"
+
 namespace lerobot::env {
 
 WorkerTeam::WorkerTeam(size_t size) {
-  for (size_t i = 1; i < size; ++i) threads_.emplace_back([this] { serve(); });
+  try {
+    for (size_t i = 1; i < size; ++i) threads_.emplace_back([this] { serve(); });
+  } catch (const std::system_error& error) {
+    close();
+    throw UsageError(
+        fmt::format("--eval.batch_size: the system does not start {} threads for the environments ({}); ask for fewer "
+                    "environments, or raise the limit (ulimit -u, a container's pids limit)",
+                    size - 1, error.code().message()));
+  }
 }
 
 WorkerTeam::~WorkerTeam() {
+  close();
+}
+
+void WorkerTeam::close() {
   {
     const std::lock_guard lock(mutex_);
     is_closing_ = true;

@@ -16,7 +16,7 @@ namespace lerobot::env {
 // run() is called from one thread at a time.
 class WorkerTeam {
  public:
-  // The caller of run() works too, so `size` - 1 threads are started.
+  // The caller of run() works too, so `size` - 1 threads are started. Throws UsageError when the system starts fewer.
   explicit WorkerTeam(size_t size);
   ~WorkerTeam();
   WorkerTeam(const WorkerTeam&) = delete;
@@ -27,6 +27,7 @@ class WorkerTeam {
   void run(size_t count, const std::function<void(size_t)>& work);
 
  private:
+  void close();       // ends the threads
   void serve();       // a thread's life
   void take_items();  // until none is left
 

@@ -34,7 +34,13 @@ void JsonlWriter::write(const Json& record) {
   }
   const std::string line = to_python_json(record, {.indent = -1}) + '\n';
   const bool follows_a_part = std::exchange(may_end_in_a_part_, true);
-  file_->append(follows_a_part ? '\n' + line : line);
+  try {
+    file_->append(follows_a_part ? '\n' + line : line);
+  } catch (const FileSystemError&) {
+    file_.reset();  // a handle may be dead for good (a network mount that came back): the next record opens the file
+                    // anew
+    throw;
+  }
   may_end_in_a_part_ = false;
 }
 

@@ -7,6 +7,9 @@
 #include <stdexcept>
 #include <string>
 
+#include "lerobot/core/error.hpp"
+#include "support/no_room_for_threads.hpp"
+
 namespace lerobot::env {
 namespace {
 
@@ -19,6 +22,12 @@ TEST(WorkerTeam, DoesEveryItemOnceInEveryRun) {
       EXPECT_EQ(std::count(done.begin(), done.end(), 1), static_cast<std::ptrdiff_t>(count));
     }
   }
+}
+
+TEST(WorkerTeam, SaysWhenTheSystemStartsNoMoreThreads) {
+  const testing_support::NoRoomForThreads no_room;
+  EXPECT_THAT([] { WorkerTeam(65); },
+              testing::ThrowsMessage<UsageError>(testing::HasSubstr("does not start 64 threads")));
 }
 
 TEST(WorkerTeam, WorksSideBySide) {

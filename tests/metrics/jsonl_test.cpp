@@ -5,6 +5,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "support/fault_injection_file_system.hpp"
 #include "support/temporary_directory.hpp"
 
 namespace lerobot::metrics {
@@ -23,6 +24,21 @@ TEST(JsonlWriter, AppendsOneObjectALineAndMakesTheFolderOnlyWhenWriting) {
   std::stringstream text;
   text << std::ifstream(path).rdbuf();
   EXPECT_EQ(text.str(), "{\"step\": 1, \"loss\": 1e-05}\n{\"step\": 2, \"loss\": 1e-05}\n");
+}
+
+TEST(JsonlWriter, OpensTheFileAnewAfterAFailure) {
+  const testing_support::TemporaryDirectory directory;
+  const auto path = directory.path() / "metrics.jsonl";
+  testing_support::FaultInjectionFileSystem files;
+  JsonlWriter writer(files, path);
+  writer.write({{"step", 1}});
+  files.inject(testing_support::Fault::kError, files.operations());
+  EXPECT_THROW(writer.write({{"step", 2}}), FileSystemError);
+  std::filesystem::remove(path);  // what the old handle would write to is out of sight
+  writer.write({{"step", 3}});
+  std::stringstream text;
+  text << std::ifstream(path).rdbuf();
+  EXPECT_EQ(text.str(), "\n{\"step\": 3}\n");
 }
 
 TEST(DropRecordsAfter, KeepsWhatTheCheckpointKnows) {
