@@ -116,6 +116,7 @@ Flags read_flags(const FlagTable& table, const Dialect dialect, const Dialect po
       if (text.empty()) problems.add(name, "is empty; give a path");
       continue;
     }
+    if (name == "output_dir" && text.empty()) problems.add(name, "is empty; give a folder, or leave the flag out");
     const Dialect used = name.starts_with("policy.") ? policy_dialect : dialect;
     try {
       set_dotted(flags.tree, name,

@@ -174,6 +174,24 @@ void warn_about_idle_flags(const TrainPipelineConfig& config, const RunContext& 
   warn("save_total_limit", !config.save_checkpoint, "save_checkpoint=true");
   warn("env_eval_freq", !config.env && config.env_eval_freq > 0, "env.type");
   warn("eval", !config.env, "env.type");
+  warn("wandb", !config.wandb.enable, "wandb.enable");
+  warn("prefetch_factor", config.num_workers == 0, "num_workers above 0");
+  for (const std::string& flag : context.typed) {
+    const bool is_preset = flag.starts_with("policy.optimizer_") || flag.starts_with("policy.scheduler_");
+    if (is_preset && !config.use_policy_training_preset) {
+      problems.warn(flag, "has no effect without --use_policy_training_preset: --optimizer.* and --scheduler.* decide");
+    }
+  }
+  if (config.dataset.root && context.typed.contains("dataset.revision")) {
+    problems.warn("dataset.revision", "has no effect with --dataset.root, whose folder is taken as it is");
+  }
+  const int64_t batches = config.accelerator.gradient_accumulation.steps;
+  if (config.steps > 0 && batches > config.steps) {
+    problems.warn("accelerator.gradient_accumulation.steps",
+                  fmt::format("{} batches make one update, and --steps={} end before the first: the weights stay as "
+                              "they are",
+                              batches, config.steps));
+  }
 }
 
 // With the preset the policy chooses; on resume the recorded choice stands.

@@ -117,9 +117,13 @@ Json read_pretrained_config(const fs::path& policy_path) {
   if (!is_there(policy_path)) throw_missing("policy.path", policy_path);
   const fs::path path = policy_path / "config.json";
   if (!is_folder(policy_path) || !is_there(path)) {
-    const bool has_model_below = is_there(policy_path / "pretrained_model" / "config.json");
-    const std::string hint =
-        has_model_below ? fmt::format(" Did you mean {}?", (policy_path / "pretrained_model").string()) : "";
+    std::string hint;
+    for (const fs::path& meant :
+         {policy_path / "pretrained_model", policy_path / "last" / "pretrained_model",
+          policy_path / "checkpoints" / "last" / "pretrained_model", policy_path.parent_path()}) {
+      if (!hint.empty() || !is_there(meant / "config.json")) continue;
+      hint = fmt::format(" Did you mean {}?", meant.string());
+    }
     throw UsageError(fmt::format("--policy.path: there is no config.json in '{}'.{}", policy_path.string(), hint));
   }
   Json config = read_json(path);

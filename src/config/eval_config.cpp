@@ -56,9 +56,7 @@ void complete(EvalPipelineConfig& config, bool has_policy_path, std::chrono::sys
                  "is needed: the folder of a trained policy, such as "
                  "outputs/train/<run>/checkpoints/last/pretrained_model");
   }
-  if (config.eval.n_episodes < 1) {
-    problems.add("eval.n_episodes", fmt::format("must be at least 1, got {}", config.eval.n_episodes));
-  }
+  if (config.eval.n_episodes == 0) problems.add("eval.n_episodes", "must be at least 1, got 0");
   if (!config.env || !config.policy) return;
   if (!has_policy_path) {
     problems.warn("policy.path", "was not given: the policy is made from scratch, with random weights");

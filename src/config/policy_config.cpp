@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "lerobot/core/text.hpp"
+
 namespace lerobot {
 namespace {
 
@@ -41,6 +43,12 @@ void PolicyConfig::validate(config::Problems& problems) const {
     problems.add("device", fmt::format("must be null, cuda, cuda:N, mps, xpu or cpu, got '{}'", *device));
   }
   if (n_obs_steps < 1) problems.add("n_obs_steps", fmt::format("must be at least 1, got {}", n_obs_steps));
+  const std::vector<std::string> types = {"STATE", "VISUAL", "ENV", "ACTION", "REWARD", "LANGUAGE"};
+  for (const auto& [type, mode] : normalization()) {
+    if (parse_feature_type(type)) continue;
+    problems.add("normalization_mapping", fmt::format("`{}` is no type of features; its keys are {}.{}", type,
+                                                      join(types, ", "), did_you_mean(type, types)));
+  }
 }
 
 std::vector<FeatureMap::Entry> PolicyConfig::image_features() const {

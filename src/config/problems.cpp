@@ -49,8 +49,15 @@ void Problems::add(std::string_view field, std::string_view message) {
   lines_.push_back(line(field, message));
 }
 void Problems::add_unknown(std::string_view field, std::string_view details) {
+  // The field is the file's and the type the command line's.
+  const bool has_other_type =
+      source_ && !path_.empty() && !source_(flag(field).substr(2)).empty() && source_(path_ + "type").empty();
   lines_.push_back(line(field, fmt::format("there is no such field{}", details),
-                        ": correct it there or take it out; a field of a newer LeRobot has no effect here"));
+                        has_other_type
+                            ? fmt::format(": it belongs to another type than the --{}type given here; leave that flag "
+                                          "out, or begin a run of its own with a configuration of its own",
+                                          path_)
+                            : ": correct it there or take it out; a field of a newer LeRobot has no effect here"));
 }
 void Problems::add_line(std::string line) {
   lines_.push_back(std::move(line));

@@ -107,7 +107,8 @@ void TrainPipelineConfig::fields(config::Visitor& visit) {
   visit("log_freq", log_freq, "Steps between log lines; 0: none");
   visit("eval_steps", eval_steps, "Steps between evaluation losses; 0: never");
   visit("max_eval_samples", max_eval_samples, "Most samples of an evaluation loss; 0: all");
-  visit("tolerance_s", tolerance_s, "Largest error of a frame's time stamp, in seconds");
+  visit("tolerance_s", tolerance_s,
+        "Largest distance of a video's frame from the time stamp that asks for it, in seconds");
   visit("save_checkpoint", save_checkpoint, "Write checkpoints");
   visit("save_freq", save_freq, "Steps between checkpoints; 0: only one at the end");
   visit("checkpoint_format", checkpoint_format, "Files that the weights go to; dcp and safetensors_dcp: not yet",
@@ -130,8 +131,12 @@ void TrainPipelineConfig::fields(config::Visitor& visit) {
   visit("save_total_limit", save_total_limit, "Checkpoints to keep; older ones are removed; null: all", {.ours = true});
   visit("async_save", async_save, "Write checkpoints in the background, from a copy in main memory", {.ours = true});
   visit("non_finite_limit", non_finite_limit,
-        "Stop after this many updates in a row with an infinite or NaN gradient; 0: never", {.ours = true});
+        "Stop after this many updates in a row with an infinite or NaN loss or gradient, counted when a line is logged "
+        "or a checkpoint is due; 0: never",
+        {.ours = true});
 }
+
+constexpr int64_t kLargestBatch = 1'000'000;  // far from where counting batches would overflow
 
 void TrainPipelineConfig::validate(config::Problems& problems) const {
   const auto at_least = [&](const char* field, int64_t value, int64_t bound) {
@@ -139,6 +144,9 @@ void TrainPipelineConfig::validate(config::Problems& problems) const {
   };
   at_least("steps", steps, 0);
   at_least("batch_size", batch_size, 1);
+  if (batch_size > kLargestBatch) {
+    problems.add("batch_size", fmt::format("must be at most {}, got {}", kLargestBatch, batch_size));
+  }
   at_least("num_workers", num_workers, 0);
   if (save_total_limit) at_least("save_total_limit", *save_total_limit, 1);
   at_least("non_finite_limit", non_finite_limit, 0);

@@ -17,6 +17,8 @@ std::vector<fs::path> parquet_files(const fs::path& folder) {
     for (const auto& file : fs::directory_iterator(chunk.path(), not_a_directory))
       if (file.path().extension() == ".parquet") files.push_back(file.path());
   }
+  if (error && error != std::errc::no_such_file_or_directory)
+    throw UsageError(fmt::format("{}: cannot be listed: {}", folder.string(), error.message()));
   if (files.empty())
     throw UsageError(
         fmt::format("{}: no */*.parquet in it. The dataset is incomplete: download it again, or finish its "

@@ -63,6 +63,11 @@ fs::path find_dataset_root(const DatasetLocation& location, const Environment& e
         "HF_LEROBOT_HOME instead if datasets do not lie in the default place");
   if (location.root) {
     if (has_metadata(*location.root)) return *location.root;
+    std::error_code error;
+    if (!fs::exists(*location.root / "meta" / "info.json", error) && error) {
+      throw UsageError(
+          fmt::format("--dataset.root={}: cannot be looked into: {}", location.root->string(), error.message()));
+    }
     throw UsageError(
         fmt::format("--dataset.root={}: there is no meta/info.json, so this is not a LeRobotDataset. Give "
                     "the folder that holds meta/, data/ and videos/, or download the dataset into it:\n{}",

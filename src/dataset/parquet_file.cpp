@@ -10,11 +10,14 @@
 #include <parquet/metadata.h>
 #include <parquet/schema.h>
 #include <parquet/types.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <cstring>
 #include <numeric>
+#include <system_error>
 #include <type_traits>
 
 #include "lerobot/core/error.hpp"
@@ -74,6 +77,12 @@ class ParquetFile::Impl {
   }
 
   explicit Impl(const std::filesystem::path& file) : path(file) {
+    if (::access(path.c_str(), R_OK) != 0) {
+      const std::error_code code(errno, std::generic_category());
+      const bool is_missing = code == std::errc::no_such_file_or_directory;
+      throw UsageError(is_missing ? fmt::format("{}: is missing. Copy or download the dataset again", path.string())
+                                  : fmt::format("{}: cannot be read: {}", path.string(), code.message()));
+    }
     guard([&] {
       const uintmax_t size = std::filesystem::file_size(path);
       parquet::ReaderProperties properties;

@@ -177,7 +177,7 @@ c10::Device resolve_device(const std::optional<std::string>& asked, bool typed_o
   }
   const DeviceKind best = best_kind(available);
   if (best == DeviceKind::kCpu && !asked)
-    warnings.push_back("No accelerator was found. Training on the CPU, which is slow.");
+    warnings.push_back("No accelerator was found. The CPU is used, which is slow.");
   return make_device(best, 0);
 }
 

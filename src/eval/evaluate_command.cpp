@@ -69,6 +69,21 @@ FeatureMap policy_features(const EnvConfig& env, const OrderedMap<std::string>& 
   return features;
 }
 
+// Not an error: an environment may give more than it declares.
+void warn_of_unknown_names(const EnvConfig& env, const OrderedMap<std::string>& rename_map) {
+  std::vector<std::string> names;
+  for (const auto& [name, feature] : policy_features(env, {})) {
+    if (feature.type != FeatureType::kAction) names.push_back(name);
+  }
+  for (const auto& [from, to] : rename_map) {
+    if (std::ranges::find(names, from) != names.end()) continue;
+    log::warning(fmt::format(
+        "--rename_map: `{}` (to become `{}`) is not among the observations that {} declares ({}). The map goes from "
+        "the environment's names to the policy's.{}",
+        from, to, env.type(), join(names, ", "), did_you_mean(from, names)));
+  }
+}
+
 // LeRobot's rule (make_policy): actions are the environment's where it declares them, and a policy made from scratch
 // takes its inputs from the environment too.
 void fit_features(PolicyConfig& policy, const EnvConfig& env, const OrderedMap<std::string>& rename_map) {
@@ -89,6 +104,7 @@ void fit_features(PolicyConfig& policy, const EnvConfig& env, const OrderedMap<s
 void make_policy(Evaluated& evaluated, const config::ParsedEvalCommand& command,
                  const policy::PolicyRegistry& policies) {
   const EvalPipelineConfig& config = *command.config;
+  warn_of_unknown_names(*config.env, config.rename_map);
   fit_features(*config.policy, *config.env, config.rename_map);
   evaluated.policy = policy::make_policy(policies, config.policy->clone());
   if (!command.policy_path.empty()) checkpoint::load_policy_weights(*evaluated.policy, command.policy_path);
@@ -167,10 +183,11 @@ EvalResult evaluate_command(config::ParsedEvalCommand command, const policy::Pol
   const std::vector<EvalTask> tasks = {{.group = config.env->type(), .id = 0, .open = [&] { return environments; }}};
   EvalResult result = evaluate(files, tasks, actor, options);
   log_results(result);
-  log::info(
-      fmt::format("{} of {} episodes succeeded, average of their largest rewards {:.3f}; results in {}, videos in {}",
-                  successes(result), config.eval.n_episodes, result.overall().avg_max_reward,
-                  (*config.output_dir / "eval_info.json").string(), options.videos_dir->string()));
+  const Aggregate overall = result.overall();
+  log::info(fmt::format(
+      "{} of {} episodes succeeded, average of their largest rewards {:.3f}; results in {}, {} videos in {}",
+      successes(result), config.eval.n_episodes, overall.avg_max_reward,
+      (*config.output_dir / "eval_info.json").string(), overall.video_paths.size(), options.videos_dir->string()));
   log::info("End of eval");
   return result;
 }

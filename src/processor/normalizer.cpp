@@ -140,6 +140,12 @@ void Normalizer::check(const std::string& key) const {
                       "are those of another dataset or robot",
                       name, key, fmt::join(stat->second.sizes(), ", "), fmt::join(feature->shape, ", ")));
     }
+    if (!stat->second.isfinite().all().item<bool>()) {
+      throw UsageError(fmt::format(
+          "statistic {} of feature `{}` holds NaN or infinity, and every normalised value with it. Look for "
+          "broken values in the dataset and recompute its meta/stats.json with LeRobot",
+          name, key));
+    }
   }
 }
 

@@ -81,12 +81,16 @@ bool differs_in_frame_size_only(const PolicyFeature& wanted, const PolicyFeature
 }
 
 // A policy may use a part of the dataset's features, but what it uses must be there in that shape.
-void check_inputs(const FeatureMap& wanted, const FeatureMap& offered, bool can_rename, config::Problems& problems) {
+void check_inputs(const FeatureMap& wanted, const FeatureMap& offered, const processor::RenameMap& rename_map,
+                  bool can_rename, config::Problems& problems) {
   const size_t before = problems.lines().size();
   for (const auto& [name, feature] : wanted) {
     const PolicyFeature* const found = offered.find(name);
     if (found == nullptr) {
-      problems.add("input_features", fmt::format("the policy reads {}, which the dataset does not have", name));
+      const std::string* const renamed = rename_map.find(name);
+      problems.add("input_features",
+                   renamed ? fmt::format("the policy reads {}, which --rename_map calls {}", name, *renamed)
+                           : fmt::format("the policy reads {}, which the dataset does not have", name));
     } else if (found->shape == feature.shape) {
       continue;
     } else if (differs_in_frame_size_only(feature, *found)) {
@@ -118,7 +122,7 @@ void fit_features(PolicyConfig& policy, const dataset::DatasetInfo& info, const 
   if (!policy.input_features || policy.input_features->empty()) {
     policy.input_features = inputs;
   } else {
-    check_inputs(*policy.input_features, inputs, policy.pretrained_path.has_value(), problems);
+    check_inputs(*policy.input_features, inputs, rename_map, policy.pretrained_path.has_value(), problems);
   }
   policy.output_features = renamed(features.outputs, rename_map);
   policy.validate_features(problems);

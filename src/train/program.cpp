@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <new>
 #include <string>
+#include <system_error>
 
 #include "lerobot/core/error.hpp"
 #include "lerobot/core/signals.hpp"
@@ -41,7 +42,13 @@ int run_program(std::string_view name, const std::function<void()>& body) {
   } catch (const c10::Error& error) {
     return fail(name, error.what_without_backtrace(), 1);
   } catch (const std::bad_alloc&) {
-    return fail(name, "out of memory; a smaller --batch_size or --num_workers needs less", 1);
+    return fail(name, "out of memory; a smaller batch, fewer --num_workers or a smaller policy need less", 1);
+  } catch (const std::system_error& error) {
+    const bool is_short = error.code() == std::errc::resource_unavailable_try_again;
+    return fail(name,
+                fmt::format("the system refused a thread or another resource: {}{}", error.what(),
+                            is_short ? "; raise the limit (ulimit -u, a container's pids limit)" : ""),
+                1);
   } catch (const std::exception& error) {
     return fail(name, error.what(), 1);
   }

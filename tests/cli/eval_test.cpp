@@ -104,10 +104,13 @@ TEST_F(Evaluation, SaysWhatIsMissingAllAtOnce) {
 }
 
 TEST_F(Evaluation, NamesTheInputThatTheEnvironmentDoesNotGive) {
-  const ProcessResult result = run_process({lerobot_eval_program().string(), policy(), "--env.type=pusht",
-                                            "--eval.n_episodes=1", "--output_dir=" + path("out").string()});
+  const ProcessResult result =
+      run_process({lerobot_eval_program().string(), policy(), "--env.type=pusht", "--eval.n_episodes=1",
+                   R"(--rename_map={"observation.imag": "observation.environment_state"})",
+                   "--output_dir=" + path("out").string()});
   EXPECT_EQ(result.exit_code, 2);
-  EXPECT_THAT(result.err, AllOf(HasSubstr("observation.environment_state"), HasSubstr("observation.image")));
+  EXPECT_THAT(result.err, AllOf(HasSubstr("--rename_map: `observation.imag`"), HasSubstr("`observation.image`?"),
+                                HasSubstr("the policy reads `observation.environment_state`")));
 }
 
 TEST_F(Evaluation, PrintsHelpOnStdout) {

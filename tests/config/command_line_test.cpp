@@ -140,6 +140,12 @@ TEST_F(CommandLineTest, SaysWhatAPathLacks) {
   std::filesystem::rename("pretrained_model", "step/pretrained_model");
   EXPECT_THAT(error_of({"--dataset.repo_id=a/b", "--policy.path=step"}),
               AllOf(HasSubstr("there is no config.json in 'step'"), HasSubstr("Did you mean step/pretrained_model?")));
+  EXPECT_THAT(error_of({"--dataset.repo_id=a/b", "--policy.path=step/pretrained_model/config.json"}),
+              HasSubstr("Did you mean step/pretrained_model?"));
+  std::filesystem::create_directories("run/checkpoints");
+  std::filesystem::rename("step", "run/checkpoints/last");
+  EXPECT_THAT(error_of({"--dataset.repo_id=a/b", "--policy.path=run"}),
+              HasSubstr("Did you mean run/checkpoints/last/pretrained_model?"));
 }
 
 TEST_F(CommandLineTest, ReadsTheOldKeysOfSampleWeighting) {
@@ -159,7 +165,43 @@ TEST_F(CommandLineTest, WarnsAboutFlagsOfWhatIsOff) {
               ElementsAre(HasSubstr("--ema.decay: has no effect without --ema.enable")));
   EXPECT_THAT(parse(with(base_, {"--env_eval_freq=100"})).warnings,
               ElementsAre(HasSubstr("--env_eval_freq: has no effect without --env.type")));
+  EXPECT_THAT(parse(with(base_, {"--wandb.project=robots"})).warnings, ElementsAre(HasSubstr("--wandb.enable")));
+  EXPECT_THAT(parse(with(base_, {"--dataset.root=data", "--dataset.revision=main"})).warnings,
+              ElementsAre(HasSubstr("--dataset.revision: has no effect with --dataset.root")));
+  const Args own_optimizer = {"--use_policy_training_preset=false", "--optimizer.type=adam",
+                              "--scheduler.type=diffuser", "--scheduler.num_warmup_steps=5",
+                              "--policy.optimizer_lr=1e-4"};
+  EXPECT_THAT(parse(with(base_, own_optimizer)).warnings,
+              ElementsAre(HasSubstr("--policy.optimizer_lr: has no effect without --use_policy_training_preset")));
   EXPECT_THAT(parse(with(base_, {"--env_eval_freq=0", "--ema.enable=false"})).warnings, IsEmpty());
+}
+
+TEST_F(CommandLineTest, WarnsWhenNoUpdateWillBeMade) {
+  EXPECT_THAT(parse(with(base_, {"--steps=20", "--accelerator.gradient_accumulation.steps=21"})).warnings,
+              ElementsAre(HasSubstr("--steps=20 end before the first")));
+}
+
+TEST_F(CommandLineTest, RefusesAnEmptyOutputDirAndABatchBeyondCounting) {
+  EXPECT_THAT(error_of(with(base_, {"--output_dir="})), HasSubstr("--output_dir: is empty; give a folder"));
+  EXPECT_THAT(error_of(with(base_, {"--batch_size=9223372036854775807"})), HasSubstr("--batch_size: must be at most"));
+}
+
+TEST_F(CommandLineTest, RefusesNormalizationOfUnknownTypes) {
+  EXPECT_THAT(error_of(with(base_, {R"(--policy.normalization_mapping={"STAT": "MEAN_STD", "action": "MIN_MAX"})"})),
+              AllOf(HasSubstr("--policy.normalization_mapping: `STAT` is no type of features"),
+                    HasSubstr("Did you mean `STATE`?"), HasSubstr("`action` is no type")));
+}
+
+TEST_F(CommandLineTest, ReportsABadNumberOfEpisodesOnce) {
+  EXPECT_EQ(error_of(with(base_, {"--eval.n_episodes=-1", "--eval.batch_size=2"})),
+            "--eval.n_episodes: must not be negative, got -1");
+}
+
+// The file's fields are those of its own type.
+TEST_F(CommandLineTest, BlamesTheTypeThatWasTypedForFieldsOfTheFile) {
+  EXPECT_THAT(error_of({"--config_path=CFG.json", "--optimizer.type=sgd"}),
+              AllOf(HasSubstr("it belongs to another type than the --optimizer.type given here"),
+                    Not(HasSubstr("a field of a newer LeRobot"))));
 }
 
 TEST_F(CommandLineTest, DropsNegativeExcludedEpisodesWithAWarning) {

@@ -152,7 +152,7 @@ TEST(Metadata, NamesFilesThatAreMissingOrCutShort) {
   std::filesystem::resize_file(tasks, std::filesystem::file_size(tasks) - 10);
   EXPECT_THAT(load, ThrowsMessage<UsageError>(AllOf(HasSubstr(tasks.string()), HasSubstr("cut short"))));
   std::filesystem::remove(tasks);
-  EXPECT_THAT(load, ThrowsMessage<UsageError>(HasSubstr(tasks.string())));
+  EXPECT_THAT(load, ThrowsMessage<UsageError>(HasSubstr(tasks.string() + ": is missing")));
   std::filesystem::remove_all(toy.root() / "meta/episodes");
   EXPECT_THAT(load, ThrowsMessage<UsageError>(HasSubstr("meta/episodes")));
 }

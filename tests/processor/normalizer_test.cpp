@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <limits>
 #include <string>
 
 #include "lerobot/core/error.hpp"
@@ -139,6 +140,14 @@ TEST(Normalizer, NamesTheFeatureAndTheMissingStatisticAndTheWayOut) {
   EXPECT_THAT(
       error_of(NormalizationMode::kQuantiles, stats),
       AllOf(HasSubstr("`observation.state`"), HasSubstr("no q01"), HasSubstr("augment_dataset_quantile_stats.py")));
+}
+
+TEST(Normalizer, RefusesStatisticsThatAreNotFinite) {
+  FeatureStats stats = sample::stats();
+  stats["action"]["std"] = stats["action"]["std"].clone();
+  stats["action"]["std"][1] = std::numeric_limits<float>::quiet_NaN();
+  EXPECT_THAT(error_of(NormalizationMode::kMeanStd, stats), HasSubstr("statistic std of feature `action` holds NaN"));
+  EXPECT_EQ(error_of(NormalizationMode::kMinMax, stats), "(no error)");
 }
 
 TEST(Normalizer, RefusesStatisticsOfAnotherSize) {
