@@ -8,10 +8,10 @@
 #include <system_error>
 #include <vector>
 
-#include "describe_exception.hpp"
 #include "finite.hpp"
 #include "lerobot/checkpoint/housekeeping.hpp"
 #include "lerobot/config/checkpoint_layout.hpp"
+#include "lerobot/core/describe_exception.hpp"
 #include "lerobot/core/error.hpp"
 #include "lerobot/core/log.hpp"
 

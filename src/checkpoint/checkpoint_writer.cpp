@@ -5,8 +5,8 @@
 #include <exception>
 #include <utility>
 
-#include "describe_exception.hpp"
 #include "lerobot/config/checkpoint_layout.hpp"
+#include "lerobot/core/describe_exception.hpp"
 #include "lerobot/core/error.hpp"
 #include "lerobot/core/log.hpp"
 #include "lerobot/core/signals.hpp"

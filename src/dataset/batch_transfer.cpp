@@ -1,6 +1,14 @@
 #include "lerobot/dataset/batch_transfer.hpp"
 
+#include "lerobot/device/memory.hpp"
+#include "lerobot/device/traits.hpp"
+
 namespace lerobot::dataset {
+
+torch::Tensor to_device(const torch::Tensor& tensor, torch::Device device, torch::ScalarType dtype) {
+  if (dtype == torch::kFloat64 && !device::computes_in_float64(device)) dtype = torch::kFloat32;
+  return tensor.to(device, dtype, /*non_blocking=*/device::has_page_locked_memory(device));
+}
 
 void to_float_images(Batch& batch) {
   for (auto& [key, tensor] : batch.tensors) {
@@ -12,9 +20,9 @@ Batch batch_to_device(Batch source, torch::Device device) {
   Batch moved;
   moved.task = std::move(source.task);
   for (auto& [key, tensor] : source.tensors) {
-    const bool stage = !device.is_cpu() && tensor.device().is_cpu() && !tensor.is_pinned();
+    const bool stage = device::has_page_locked_memory(device) && tensor.device().is_cpu() && !tensor.is_pinned();
     const torch::Tensor staged = stage ? tensor.pin_memory() : tensor;
-    moved.tensors.emplace(key, staged.to(device, /*non_blocking=*/true));
+    moved.tensors.emplace(key, to_device(staged, device, staged.scalar_type()));
   }
   to_float_images(moved);
   return moved;

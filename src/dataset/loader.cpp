@@ -1,5 +1,6 @@
 #include "lerobot/dataset/loader.hpp"
 
+#include <fmt/format.h>
 #include <torch/types.h>
 
 #include <algorithm>
@@ -7,7 +8,10 @@
 #include <exception>
 #include <map>
 #include <mutex>
+#include <system_error>
 #include <thread>
+
+#include "lerobot/core/error.hpp"
 
 namespace lerobot::dataset {
 
@@ -34,7 +38,7 @@ BatchPlan BatchCursor::next() {
   }
   if (order_.empty()) order_ = sampler_.order(at_.epoch);
 
-  BatchPlan plan{number_++, at_.epoch, {}};
+  BatchPlan plan{.number = number_++, .epoch = at_.epoch, .rows = {}};
   const int64_t begin = at_.position + layout_.rank * layout_.batch_size;
   const int64_t end = begin + layout_.batch_size;
   const int64_t filler = std::min(layout_.world_size * layout_.batch_size, frames);
@@ -45,7 +49,8 @@ BatchPlan BatchCursor::next() {
       plan.rows.push_back(order_[(position - frames) % filler]);
     }
   }
-  at_.position += layout_.batch_size * layout_.world_size;
+  at_.position = std::min(at_.position + layout_.batch_size * layout_.world_size, frames);
+  plan.next = at_.position < frames ? at_ : DataPosition{at_.epoch + 1, 0};
   return plan;
 }
 
@@ -55,17 +60,19 @@ class DataLoader::Impl {
       : next_plan_(std::move(next_plan)),
         assemble_(std::move(assemble)),
         ahead_(std::max<int64_t>(1, options.num_workers * options.prefetch_factor)) {
-    for (int64_t worker = 0; worker < options.num_workers; ++worker) workers_.emplace_back([this] { work(); });
+    try {
+      while (std::ssize(workers_) < options.num_workers) workers_.emplace_back([this] { work(); });
+    } catch (const std::system_error& error) {
+      const int64_t started = std::ssize(workers_);
+      stop();
+      throw UsageError(
+          fmt::format("--num_workers={}: the system starts no more than {} of these threads ({}); ask for fewer, or "
+                      "raise the limit (ulimit -u, a container's pids limit)",
+                      options.num_workers, started, error.code().message()));
+    }
   }
 
-  ~Impl() {
-    {
-      const std::lock_guard lock(mutex_);
-      is_stopping_ = true;
-    }
-    may_plan_.notify_all();
-    for (std::thread& worker : workers_) worker.join();
-  }
+  ~Impl() { stop(); }
 
   Batch next() {
     if (workers_.empty()) {
@@ -97,6 +104,15 @@ class DataLoader::Impl {
     Batch batch;
     std::exception_ptr failure;
   };
+
+  void stop() {
+    {
+      const std::lock_guard lock(mutex_);
+      is_stopping_ = true;
+    }
+    may_plan_.notify_all();
+    for (std::thread& worker : workers_) worker.join();
+  }
 
   void work() {
     std::unique_lock lock(mutex_);

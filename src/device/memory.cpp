@@ -22,4 +22,8 @@ void reset_peak_memory(c10::Device device) {
   if (keeps_count(device)) c10::getDeviceAllocator(device.type())->resetPeakStats(device.index());
 }
 
+bool has_page_locked_memory(c10::Device device) {
+  return device.is_cuda() || device.is_xpu();
+}
+
 }  // namespace lerobot::device

@@ -11,6 +11,7 @@
 
 #include "lerobot/config/policy_config.hpp"
 #include "lerobot/core/error.hpp"
+#include "lerobot/dataset/batch_transfer.hpp"
 #include "processor_files.hpp"
 
 namespace lerobot::processor {
@@ -165,9 +166,7 @@ torch::Tensor PolicyProcessors::to_device(torch::Tensor tensor) const {
   // A tensor on an accelerator of the wanted kind stays where the loader put it.
   const bool stays = !tensor.is_cpu() && tensor.device().type() == config_.device.type();
   const torch::Device device = stays ? tensor.device() : config_.device;
-  if (device.is_mps() && dtype == torch::kFloat64) dtype = torch::kFloat32;  // which has no float64
-  if (tensor.device() == device && tensor.scalar_type() == dtype) return tensor;
-  return tensor.to(device, dtype, /*non_blocking=*/device.type() != torch::kCPU);
+  return dataset::to_device(tensor, device, dtype);
 }
 
 void PolicyProcessors::restore_single_dimensions(Batch& batch) const {

@@ -24,11 +24,13 @@ constexpr uint64_t kSeedWithoutSeed =
     0;  // of Python's and numpy's states when --seed=null; nothing here draws from them
 
 constexpr const char* kAccumulatedSteps = "accumulated_steps";  // batches in the accumulation window that is open
+constexpr const char* kDataPosition = "data_position";          // "epoch", and the "sample" in it that comes next
 
 // What LeRobot's files have no place for. The settings in it come back on resume; the versions are for people.
-Json own_state(const TrainPipelineConfig& config, int64_t accumulated_steps) {
-  Json state = to_own_json(config);
-  state[kAccumulatedSteps] = accumulated_steps;
+Json own_state(const TrainingRun& run) {
+  Json state = to_own_json(run.config);
+  state[kAccumulatedSteps] = run.train_step->accumulated_steps();
+  state[kDataPosition] = {{"epoch", run.data_position.epoch}, {"sample", run.data_position.position}};
   state["libtorch_version"] = TORCH_VERSION;
   state["num_threads"] = at::get_num_threads();
   return state;
@@ -44,6 +46,19 @@ void warn_if_changed(std::string_view name, int64_t saved, int64_t current, std:
 std::optional<int64_t> own_integer(const checkpoint::TrainingState& state, const char* key) {
   const Json value = state.lerobot_cpp ? state.lerobot_cpp->value(key, Json()) : Json();
   return value.is_number_integer() ? std::optional(value.get<int64_t>()) : std::nullopt;
+}
+
+std::optional<dataset::DataPosition> recorded_position(const checkpoint::TrainingState& state,
+                                                       const std::filesystem::path& directory) {
+  if (!state.lerobot_cpp || !state.lerobot_cpp->contains(kDataPosition)) return std::nullopt;
+  const Json& position = state.lerobot_cpp->at(kDataPosition);
+  const auto count = [&](const char* key) {
+    const Json value = position.is_object() ? position.value(key, Json()) : Json();
+    if (value.is_number_integer() && value.get<int64_t>() >= 0) return value.get<int64_t>();
+    throw UsageError(fmt::format("{}/lerobot_cpp.json: {}.{} must be a number from 0 up, got {}", directory.string(),
+                                 kDataPosition, key, to_python_json(value, {.indent = -1})));
+  };
+  return dataset::DataPosition{.epoch = count("epoch"), .position = count("sample")};
 }
 
 // The policy's weights with the averaged ones in place of the trained ones.
@@ -95,7 +110,10 @@ DataProgress CheckpointKeeper::restore(const checkpoint::TrainingState& state) {
     warn_if_changed("threads", *threads, at::get_num_threads(),
                     "sums are rounded differently, so results differ in their last digits");
   }
-  return {.step = state.step, .batch_size = batch_size, .dp_world_size = world_size};
+  return {.step = state.step,
+          .batch_size = batch_size,
+          .dp_world_size = world_size,
+          .position = recorded_position(state, directory)};
 }
 
 // LeRobot drops an open window on resume; ours goes on, unless its sum cannot be gone on with.
@@ -177,7 +195,7 @@ checkpoint::CheckpointContent CheckpointKeeper::content() const {
       .scaler = run_.scaler ? std::optional<Json>(run_.scaler->state_dict()) : std::nullopt,
       .ema = run_.ema ? std::optional(run_.ema->state()) : std::nullopt,
       .accumulated_gradients = run_.train_step->accumulated_gradients(),
-      .lerobot_cpp = own_state(config, run_.train_step->accumulated_steps())};
+      .lerobot_cpp = own_state(run_)};
   checkpoint::CheckpointContent content{
       .policy_config = to_policy_config_json(*config.policy),
       .train_config = to_train_config_json(config),

@@ -3,10 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <exception>
 #include <vector>
 
 #include "lerobot/config/checkpoint_layout.hpp"
-#include "lerobot/core/error.hpp"
+#include "lerobot/core/describe_exception.hpp"
 #include "lerobot/core/log.hpp"
 #include "lerobot/core/signals.hpp"
 #include "lerobot/env/registry.hpp"
@@ -78,14 +79,6 @@ void EnvEvaluation::try_out() {
 
 std::optional<Json> EnvEvaluation::run_now() {
   const TrainPipelineConfig& config = run_.config;
-  log::info(fmt::format("Eval policy at step {}", run_.step));
-  std::optional<AveragedWeightsScope> averaged;
-  if (run_.ema && config.ema.use_for_eval) {
-    log::info("Evaluating the EMA weights");
-    averaged.emplace(*run_.policy, *run_.ema);
-  }
-  const eval::EvaluationScope evaluating(*run_.policy, run_.device);
-  eval::PolicyActor actor(*run_.policy, *run_.processors, run_.device, run_.precision);
   eval::EvalOptions options;
   options.n_episodes = config.eval.n_episodes;
   if (config.seed) options.start_seed = static_cast<uint64_t>(*config.seed);
@@ -96,15 +89,24 @@ std::optional<Json> EnvEvaluation::run_now() {
   options.check = [] { signals::throw_if_stop_requested("during an evaluation"); };
   options.show_progress = false;
 
-  const std::vector<eval::EvalTask> tasks = {task_of(config)};
+  log::info(fmt::format("Eval policy at step {}", run_.step));
   eval::EvalResult result;
   try {
+    std::optional<AveragedWeightsScope> averaged;
+    if (run_.ema && config.ema.use_for_eval) {
+      log::info("Evaluating the EMA weights");
+      averaged.emplace(*run_.policy, *run_.ema);
+    }
+    const eval::EvaluationScope evaluating(*run_.policy, run_.device);
+    eval::PolicyActor actor(*run_.policy, *run_.processors, run_.device, run_.precision);
+    const std::vector<eval::EvalTask> tasks = {task_of(config)};
     result = eval::evaluate(files_, tasks, actor, options);
   } catch (const signals::Stopped&) {  // the loop saves and stops; environments that are being made throw it too
     log::info("The evaluation was broken off");
     return std::nullopt;
-  } catch (const Error& error) {
-    log::error(fmt::format("The evaluation at step {} failed: {}. Training goes on", run_.step, error.what()));
+  } catch (const std::exception&) {
+    log::error(fmt::format("The evaluation at step {} failed: {}. Training goes on", run_.step,
+                           describe(std::current_exception())));
     return std::nullopt;
   }
   const eval::Aggregate overall = result.overall();

@@ -48,7 +48,11 @@ OutputDirectory::~OutputDirectory() {
 
 void OutputDirectory::make() {
   if (lock_) return;
-  files_.create_durable_directories(path_);
+  try {
+    files_.create_durable_directories(path_);
+  } catch (const FileSystemError& error) {
+    throw UsageError(fmt::format("--output_dir: {}", error.what()));
+  }
   lock();
   is_made_here_ = true;
 }

@@ -2,11 +2,16 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
+#include <exception>
+#include <filesystem>
 #include <optional>
 
 #include "lerobot/checkpoint/housekeeping.hpp"
 #include "lerobot/config/checkpoint_layout.hpp"
+#include "lerobot/core/describe_exception.hpp"
+#include "lerobot/core/error.hpp"
 #include "lerobot/core/log.hpp"
 #include "lerobot/core/signals.hpp"
 #include "lerobot/core/text.hpp"
@@ -148,9 +153,65 @@ std::optional<metrics::JsonlWriter> open_metrics(FileSystem& files, const Traini
   return std::optional<metrics::JsonlWriter>(std::in_place, files, path);
 }
 
-void log_held_out_loss(const TrainingRun& run, double loss, std::optional<metrics::JsonlWriter>& jsonl) {
-  log::info(fmt::format("step {}: eval_loss={:.4f}", run.step, loss));
-  write_record(jsonl, {{"step", run.step}, {"eval_loss", loss}});
+// A measurement that fails (a damaged frame, no memory) does not end the run.
+void measure_held_out_loss(HeldOutLoss& held_out, const TrainingRun& run, std::optional<metrics::JsonlWriter>& jsonl) {
+  std::optional<double> loss;
+  try {
+    loss = held_out.measure();
+  } catch (const std::exception&) {
+    log::error(fmt::format("The held-out loss at step {} could not be measured: {}. Training goes on", run.step,
+                           describe(std::current_exception())));
+  }
+  if (!loss) return;
+  log::info(fmt::format("step {}: eval_loss={:.4f}", run.step, *loss));
+  write_record(jsonl, {{"step", run.step}, {"eval_loss", *loss}});
+}
+
+std::string how_to_go_on(const TrainPipelineConfig& config) {
+  return fmt::format("lerobot-train --resume=true --config_path={}", config.output_dir->string());
+}
+
+// A batch could not be loaded. Between two steps nothing of what has been learnt is in doubt, so it is saved.
+[[noreturn]] void stop_without_data(const std::exception_ptr& error, const TrainingRun& run,
+                                    CheckpointKeeper& checkpoints) {
+  if (run.step == run.first_step) std::rethrow_exception(error);  // nothing has been learnt yet
+  const std::string reason = describe(error);
+  const std::string where = fmt::format("{}\nThis is a batch of step {}", reason, run.step + 1);
+  if (!run.config.save_checkpoint) throw RunError(where);
+  try {
+    if (!checkpoints.is_saved()) checkpoints.save();
+    checkpoints.finish();
+  } catch (const std::exception&) {
+    throw RunError(fmt::format("{}; moreover, {}", where, describe(std::current_exception())));
+  }
+  throw RunError(fmt::format("{}; what was learnt before is saved. To go on when the data can be read: {}", where,
+                             how_to_go_on(run.config)));
+}
+
+Batch next_batch(TrainingRun& run, CheckpointKeeper& checkpoints) {
+  std::exception_ptr failure;
+  try {
+    Batch batch = run.loader->next();
+    run.data_position = run.loader->current_plan().next;
+    return batch;
+  } catch (const std::exception&) {
+    failure = std::current_exception();
+  }
+  stop_without_data(failure, run, checkpoints);
+}
+
+// After a step back checkpoints of later steps may lie in the way.
+void warn_of_later_checkpoints(const TrainPipelineConfig& config, int64_t step) {
+  if (!config.save_total_limit) return;
+  const auto all = checkpoint::step_directories(*config.output_dir / checkpoint::kCheckpointsDirectory);
+  const auto later = std::ranges::count_if(all, [&](const std::filesystem::path& path) {
+    return checkpoint::step_of(path.filename().string()).value_or(0) > step;
+  });
+  if (later == 0) return;
+  log::warning(
+      fmt::format("{} already holds {} checkpoint{} of later steps than {}. --save_total_limit={} keeps the highest "
+                  "steps, so these count first: move them away, or save elsewhere with --output_dir",
+                  config.output_dir->string(), later, later == 1 ? "" : "s", step, *config.save_total_limit));
 }
 
 // The run was asked to stop between two steps: saves, and says how to go on.
@@ -164,10 +225,8 @@ void log_held_out_loss(const TrainingRun& run, double loss, std::optional<metric
   }
   if (!checkpoints.is_saved()) checkpoints.save();
   checkpoints.finish();
-  throw signals::Stopped(
-      signal, fmt::format("stopped by {} after step {}, which is saved. To go on: lerobot-train --resume=true "
-                          "--config_path={}",
-                          signals::name(signal), run.step, config.output_dir->string()));
+  throw signals::Stopped(signal, fmt::format("stopped by {} after step {}, which is saved. To go on: {}",
+                                             signals::name(signal), run.step, how_to_go_on(config)));
 }
 
 }  // namespace
@@ -198,6 +257,7 @@ void train(config::ParsedCommand command, const policy::PolicyRegistry& policies
     return;
   }
 
+  warn_of_later_checkpoints(config, run.step);
   start_loading(run, progress);
   metrics::MetricsTracker tracker = make_tracker(run);
   std::optional<metrics::JsonlWriter> jsonl = open_metrics(files, run);
@@ -217,7 +277,7 @@ void train(config::ParsedCommand command, const policy::PolicyRegistry& policies
   while (run.step < config.steps && !signals::stop_requested()) {
     Stopwatch step_watch;
     Stopwatch watch;
-    Batch batch = run.loader->next();
+    Batch batch = next_batch(run, checkpoints);
     tracker.add("dataloading_s", watch.lap());
     batch = run.prepare(std::move(batch));
     tracker.add("preprocessing_s", watch.lap());
@@ -245,7 +305,7 @@ void train(config::ParsedCommand command, const policy::PolicyRegistry& policies
     if (is_log_step) log_window(tracker, jsonl, config.batch_size, non_finite.take_count());
     non_finite.require_progress();
     if (held_out && held_out->is_due()) {
-      if (const std::optional<double> loss = held_out->measure()) log_held_out_loss(run, *loss, jsonl);
+      measure_held_out_loss(*held_out, run, jsonl);
     }
     checkpoints.check();
     if (is_save_step) checkpoints.save();

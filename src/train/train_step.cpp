@@ -57,7 +57,9 @@ StepResult TrainStep::operator()(const Batch& batch) {
   torch::Tensor loss = std::move(output.loss);
   if (options_.accumulation_steps > 1) loss = loss / options_.accumulation_steps;
   if (options_.scaler != nullptr) loss = options_.scaler->scale(loss);
-  loss.backward();
+  // A NaN target can leave every gradient finite. Outside fp16, whose scale follows overflows alone, a loss that is not
+  // finite makes them all NaN, so that the update is withheld: starts from 1 otherwise, as backward() does.
+  loss.backward(options_.scaler == nullptr ? loss.detach() * 0 + 1 : torch::Tensor());
   if (++accumulated_steps_ == options_.accumulation_steps) {
     Update done = update();
     accumulated_steps_ = 0;

@@ -19,6 +19,7 @@
 #include "lerobot/dataset/image_transforms.hpp"
 #include "lerobot/dataset/metadata.hpp"
 #include "lerobot/device/device.hpp"
+#include "lerobot/device/memory.hpp"
 #include "lerobot/precision/tf32.hpp"
 #include "lerobot/train/policy_features.hpp"
 
@@ -89,7 +90,7 @@ void open_dataset(TrainingRun& run, std::shared_ptr<const dataset::Metadata> met
       dataset::resolve_delta_indices(metadata->info, *config.policy, config.tolerance_s, config.rename_map);
   options.features = dataset_names(*config.policy, metadata->info, config.rename_map);
   options.tolerance_s = config.tolerance_s;
-  options.pin_memory = run.device.is_cuda() || run.device.is_xpu();
+  options.pin_memory = device::has_page_locked_memory(run.device);
   if (config.dataset.eval_split > 0.0) {
     dataset::EpisodeSplit split = split_for_evaluation(*metadata, episodes, config.dataset.eval_split);
     options.episodes = std::move(split.eval);
@@ -210,12 +211,17 @@ void start_loading(TrainingRun& run, const DataProgress& progress) {
   dataset::EpisodeAwareSampler sampler(
       run.dataset->episodes(),
       {.drop_n_last_frames = config.policy->drop_n_last_frames(), .seed = sampling_seed(config)});
-  const dataset::DataPosition position = dataset::position_after(
+  const dataset::DataPosition position = progress.position.value_or(dataset::position_after(
       progress.step, sampler.size(),
-      dataset::BatchLayout{.batch_size = progress.batch_size, .world_size = progress.dp_world_size});
+      dataset::BatchLayout{.batch_size = progress.batch_size, .world_size = progress.dp_world_size}));
+  if (config.batch_size > sampler.size()) {
+    log::warning(fmt::format("--batch_size={} is more than the {} frames there are: every batch is the whole dataset",
+                             config.batch_size, sampler.size()));
+  }
   if (progress.step > 0) {
     log::info(fmt::format("Resuming data order at epoch {}, sample {}", position.epoch, position.position));
   }
+  run.data_position = position;
   run.data_order = [sampler = std::move(sampler), layout = dataset::BatchLayout{.batch_size = config.batch_size},
                     position] { return dataset::BatchCursor(sampler, layout, position); };
   const signals::BlockedInNewThreads blocked;

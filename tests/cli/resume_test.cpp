@@ -205,6 +205,53 @@ TEST_F(Resume, SaysWhatIsDifferentFromTheCheckpoint) {
                     HasSubstr("seed: is 7 now and was 1000 in the run that is resumed")));
 }
 
+// Three steps of 8 frames, two of 4.
+TEST_F(Resume, KnowsItsPlaceInTheDataAfterTheBatchSizeHasChanged) {
+  run({"--steps=3"});
+  ASSERT_EQ(resume(out(), {"--batch_size=4", "--steps=5"}).exit_code, 0);
+  const ProcessResult again = resume(out(), {"--steps=6"});
+  EXPECT_EQ(again.exit_code, 0) << again.err;
+  EXPECT_THAT(again.err, HasSubstr("Resuming data order at epoch 0, sample 32"));
+}
+
+TEST_F(Resume, GoesOnWhereTheDataCouldNotBeRead) {
+  const fs::path data = directory_.path() / "data";
+  fs::copy(dataset_folder("pusht_demo_image"), data, fs::copy_options::recursive);
+  std::vector<std::string> command = {lerobot_train_program().string()};
+  for (const std::string& flag : small_image_run(out()) + Flags{"--dataset.root=" + data.string(), "--batch_size=2",
+                                                                "--steps=1000000", "--save_freq=0"}) {
+    command.push_back(flag);
+  }
+  std::vector<std::pair<fs::path, std::string>> videos;
+  for (const fs::directory_entry& entry : fs::recursive_directory_iterator(data / "videos")) {
+    if (entry.path().extension() == ".mp4") videos.emplace_back(entry.path(), read_file(entry.path()));
+  }
+  ASSERT_FALSE(videos.empty());
+  Process running(command);
+  ASSERT_TRUE(running.wait_for("step:2 "));
+  for (const auto& [path, content] : videos) {
+    std::fstream(path, std::ios::in | std::ios::out | std::ios::binary) << std::string(content.size(), '\0');
+  }
+  const ProcessResult stopped = running.wait();
+  EXPECT_EQ(stopped.exit_code, 1) << stopped.err;
+  EXPECT_THAT(stopped.err, AllOf(HasSubstr("what was learnt before is saved. To go on when the data can be read: "
+                                           "lerobot-train --resume=true --config_path=" +
+                                           out().string()),
+                                 HasSubstr(".mp4")));
+  for (const auto& [path, content] : videos) std::ofstream(path, std::ios::binary) << content;
+  const int64_t step = std::stoll(fs::read_symlink(out() / "checkpoints" / "last").string());
+  EXPECT_GE(step, 2);
+  const ProcessResult resumed = resume(out(), {"--steps=" + std::to_string(step + 1)});
+  EXPECT_EQ(resumed.exit_code, 0) << resumed.err;
+}
+
+TEST_F(Resume, SaysWhenLaterCheckpointsCountFirst) {
+  run({"--steps=4", "--save_freq=1"});
+  const ProcessResult back = resume(step_folder(out(), 1), {"--steps=2", "--save_total_limit=2"});
+  EXPECT_EQ(back.exit_code, 0) << back.err;
+  EXPECT_THAT(back.err, HasSubstr("already holds 3 checkpoints of later steps than 1"));
+}
+
 TEST_F(Resume, IsRefusedWhileTheRunIsStillAtWork) {
   std::vector<std::string> command = {lerobot_train_program().string()};
   for (const std::string& flag : small_keypoint_run(out()) + Flags{"--steps=1000000", "--save_freq=1"}) {

@@ -11,6 +11,7 @@
 #include <thread>
 
 #include "lerobot/core/error.hpp"
+#include "support/no_room_for_threads.hpp"
 
 namespace lerobot::dataset {
 namespace {
@@ -173,8 +174,17 @@ TEST(DataLoader, TellsThePlanOfTheDeliveredBatch) {
       EXPECT_EQ(loader.current_plan().number, number);
       EXPECT_EQ(loader.current_plan().epoch, number / 2);
       EXPECT_EQ(loader.current_plan().rows, rows_of(batch));
+      const DataPosition next = loader.current_plan().next;
+      EXPECT_EQ(next, (number % 2 == 0 ? DataPosition{number / 2, 6} : DataPosition{number / 2 + 1, 0}));
+      EXPECT_EQ(next, position_after(number + 1, 10, {.batch_size = 6}));
     }
   }
+}
+
+TEST(DataLoader, SaysHowManyThreadsTheSystemStarts) {
+  const testing_support::NoRoomForThreads no_room;
+  EXPECT_THAT(([] { DataLoader(in_order(10, {.batch_size = 2}), batch_of, {.num_workers = 64}); }),
+              ThrowsMessage<UsageError>(HasSubstr("--num_workers=64: the system starts no more than ")));
 }
 
 TEST(DataLoader, EndsWithBatchesUndelivered) {

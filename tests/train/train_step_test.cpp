@@ -20,7 +20,8 @@ class QuadraticPolicy final : public policy::Policy {
   const PolicyConfig& config() const override { throw std::logic_error("not needed"); }
   policy::TrainingOutput training_forward(const Batch& batch) override {
     was_training = is_training();
-    const torch::Tensor loss = (weight_ * batch.at("x")).pow(2).mean();
+    torch::Tensor loss = (weight_ * batch.at("x")).pow(2).mean();
+    if (batch.contains("target")) loss = loss + (weight_ - batch.at("target")).abs().mean();
     return {loss, {{"l2_loss", loss.detach()}}};
   }
   torch::Tensor predict_action_chunk(const Batch&) override { return {}; }
@@ -63,6 +64,26 @@ struct Fixture {
   optim::Scheduler scheduler;
   TrainStep step;
 };
+
+// The gradient of |w - target| is finite (0) where the target is NaN.
+TEST(TrainStep, WithholdsAnUpdateWhoseLossAloneIsNotFinite) {
+  Batch broken = batch_of(0.0f);
+  broken.tensors["target"] = torch::full({3}, std::numeric_limits<float>::quiet_NaN());
+  Batch good = batch_of(0.0f);
+  good.tensors["target"] = torch::zeros({3});
+  for (const double grad_clip_norm : {0.0, 10.0}) {
+    for (const int64_t accumulation_steps : {1, 2}) {
+      Fixture f(grad_clip_norm, accumulation_steps);
+      StepResult result = f.step(broken);
+      if (accumulation_steps == 2) result = f.step(good);
+      EXPECT_EQ(result.found_inf->item<float>(), 1.0f);
+      EXPECT_TRUE(f.policy.weight().equal(torch::ones({3})));
+      for (int64_t i = 0; i < accumulation_steps; ++i) result = f.step(good);
+      EXPECT_EQ(result.found_inf->item<float>(), 0.0f);
+      EXPECT_FALSE(f.policy.weight().equal(torch::ones({3})));
+    }
+  }
+}
 
 TEST(TrainStep, AppliesTheClippedGradientAndReportsTheNormBeforeClipping) {
   Fixture f(1.0);

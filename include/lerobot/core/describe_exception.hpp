@@ -7,8 +7,9 @@
 #include <new>
 #include <string>
 
-namespace lerobot::checkpoint {
+namespace lerobot {
 
+// For a message: LibTorch's errors without their backtrace.
 inline std::string describe(const std::exception_ptr& exception) {
   try {
     std::rethrow_exception(exception);
@@ -23,4 +24,4 @@ inline std::string describe(const std::exception_ptr& exception) {
   }
 }
 
-}  // namespace lerobot::checkpoint
+}  // namespace lerobot

@@ -11,12 +11,21 @@
 
 namespace lerobot::dataset {
 
+// A place in the data order: `position` frames of `epoch` have been handed out, over all ranks.
+struct DataPosition {
+  int64_t epoch = 0;
+  int64_t position = 0;
+
+  bool operator==(const DataPosition&) const = default;
+};
+
 // One batch to assemble. Everything random about it must derive from these numbers, so that no result depends on which
 // thread ran.
 struct BatchPlan {
   int64_t number = 0;  // batches since the loader's start
   int64_t epoch = 0;
   std::vector<int64_t> rows;  // of the dataset
+  DataPosition next = {};     // where the data order stands after it
 };
 
 // How an epoch's order is cut into batches. Batch i of an epoch (consecutive batch_size positions) goes to rank
@@ -27,14 +36,6 @@ struct BatchLayout {
   int64_t batch_size = 8;  // per rank
   int64_t rank = 0;
   int64_t world_size = 1;
-};
-
-// A place in the data order: `position` frames of `epoch` have been handed out, over all ranks.
-struct DataPosition {
-  int64_t epoch = 0;
-  int64_t position = 0;
-
-  bool operator==(const DataPosition&) const = default;
 };
 
 // Batches a rank sees in a whole epoch of `frames` frames: ceil(ceil(frames / batch_size) / world_size).
@@ -70,6 +71,7 @@ class DataLoader {
   // Runs in the workers, several at a time.
   using Assemble = std::function<Batch(const BatchPlan& plan)>;
 
+  // Throws UsageError when the system does not start so many threads.
   DataLoader(NextPlan next_plan, Assemble assemble, LoaderOptions options);
   DataLoader(BatchCursor cursor, Assemble assemble, LoaderOptions options);
   // Waits for the batches being assembled, which are dropped.

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -30,6 +31,7 @@ struct DataProgress {
   int64_t step = 0;
   int64_t batch_size = 0;  // that `step` was counted with, as is the next
   int64_t dp_world_size = 1;
+  std::optional<dataset::DataPosition> position;  // as recorded; without it LeRobot's rule finds it from the others
 };
 
 // Members are in the order of construction; later ones refer to earlier ones.
@@ -52,6 +54,7 @@ struct TrainingRun {
   std::function<dataset::BatchCursor()> data_order;  // of this run, from its first batch on
   int64_t first_step = 0;                            // steps done before this run: that of the checkpoint
   int64_t step = 0;                                  // steps done
+  dataset::DataPosition data_position;               // after their batches
 
   // A batch of the loader's, on the device, as the policy takes it.
   Batch prepare(Batch batch);
