@@ -140,14 +140,14 @@ void Codec<FeatureType>::read(const Json& json, FeatureType& value, Problems& pr
   if (const auto type = json.is_string() ? parse_feature_type(json.get<std::string>()) : std::nullopt) {
     value = *type;
   } else {
-    detail::add_unknown_choice(json, {"STATE", "VISUAL", "ENV", "ACTION", "REWARD", "LANGUAGE"}, problems);
+    detail::add_unknown_choice(json, feature_type_names(), problems);
   }
 }
 Json Codec<FeatureType>::write(const FeatureType& value) {
   return std::string(to_string(value));
 }
 std::string Codec<FeatureType>::type_name() {
-  return "STATE|VISUAL|ENV|ACTION|REWARD|LANGUAGE";
+  return join(feature_type_names(), "|");
 }
 
 void Codec<NormalizationMode>::read(const Json& json, NormalizationMode& value, Problems& problems) {

@@ -47,6 +47,11 @@ std::string_view to_string(NormalizationMode mode) {
 std::optional<FeatureType> parse_feature_type(std::string_view text) {
   return value_of(kFeatureTypes, text);
 }
+std::vector<std::string> feature_type_names() {
+  std::vector<std::string> names;
+  for (const auto& [type, name] : kFeatureTypes) names.emplace_back(name);
+  return names;
+}
 std::optional<NormalizationMode> parse_normalization_mode(std::string_view text) {
   return value_of(kNormalizationModes, text);
 }

@@ -43,7 +43,7 @@ void PolicyConfig::validate(config::Problems& problems) const {
     problems.add("device", fmt::format("must be null, cuda, cuda:N, mps, xpu or cpu, got '{}'", *device));
   }
   if (n_obs_steps < 1) problems.add("n_obs_steps", fmt::format("must be at least 1, got {}", n_obs_steps));
-  const std::vector<std::string> types = {"STATE", "VISUAL", "ENV", "ACTION", "REWARD", "LANGUAGE"};
+  const std::vector<std::string> types = feature_type_names();
   for (const auto& [type, mode] : normalization()) {
     if (parse_feature_type(type)) continue;
     problems.add("normalization_mapping", fmt::format("`{}` is no type of features; its keys are {}.{}", type,

@@ -29,7 +29,7 @@ void EvalConfig::validate(config::Problems& problems) const {
 }
 
 void EvalConfig::resolve(int64_t cores) {
-  if (n_episodes < 1 || batch_size < 0) return;  // validate() says so
+  if (n_episodes < 0 || batch_size < 0) return;  // validate() says so
   if (batch_size == 0) {
     const auto by_cores = std::max<int64_t>(1, static_cast<int64_t>(std::floor(static_cast<double>(cores) * 0.7)));
     batch_size = std::min<int64_t>({by_cores, n_episodes, 64});

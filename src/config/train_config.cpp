@@ -14,6 +14,8 @@ using config::FieldOptions;
 
 namespace {
 
+constexpr int64_t kLargestBatch = 1'000'000;  // far from where counting batches would overflow
+
 // The fields of ours in a section and below it, nested as the sections are.
 Json own_fields(config::Section& section) {
   Json json = Json::object();
@@ -135,8 +137,6 @@ void TrainPipelineConfig::fields(config::Visitor& visit) {
         "or a checkpoint is due; 0: never",
         {.ours = true});
 }
-
-constexpr int64_t kLargestBatch = 1'000'000;  // far from where counting batches would overflow
 
 void TrainPipelineConfig::validate(config::Problems& problems) const {
   const auto at_least = [&](const char* field, int64_t value, int64_t bound) {

@@ -5,7 +5,9 @@
 #include <torch/version.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
+#include <filesystem>
 #include <thread>
 
 #include "lerobot/checkpoint/rng_state.hpp"
@@ -46,6 +48,20 @@ void warn_if_changed(std::string_view name, int64_t saved, int64_t current, std:
 std::optional<int64_t> own_integer(const checkpoint::TrainingState& state, const char* key) {
   const Json value = state.lerobot_cpp ? state.lerobot_cpp->value(key, Json()) : Json();
   return value.is_number_integer() ? std::optional(value.get<int64_t>()) : std::nullopt;
+}
+
+// After a step back checkpoints of later steps may lie in the way.
+void warn_of_later_checkpoints(const TrainPipelineConfig& config, int64_t step) {
+  if (!config.save_total_limit) return;
+  const auto all = checkpoint::step_directories(*config.output_dir / checkpoint::kCheckpointsDirectory);
+  const auto later = std::ranges::count_if(all, [&](const std::filesystem::path& path) {
+    return checkpoint::step_of(path.filename().string()).value_or(0) > step;
+  });
+  if (later == 0) return;
+  log::warning(
+      fmt::format("{} already holds {} checkpoint{} of later steps than {}. --save_total_limit={} keeps the highest "
+                  "steps, so these count first: move them away, or save elsewhere with --output_dir",
+                  config.output_dir->string(), later, later == 1 ? "" : "s", step, *config.save_total_limit));
 }
 
 std::optional<dataset::DataPosition> recorded_position(const checkpoint::TrainingState& state,
@@ -99,6 +115,7 @@ DataProgress CheckpointKeeper::restore(const checkpoint::TrainingState& state) {
   checkpoint::restore_rng_state(state.rng, run_.device, source("rng_state.safetensors"));
   rng_ = state.rng;
   run_.step = run_.first_step = state.step;
+  warn_of_later_checkpoints(config, state.step);
 
   const int64_t batch_size = state.batch_size.value_or(config.batch_size);
   const int64_t world_size = state.dp_world_size.value_or(1);

@@ -35,8 +35,9 @@ void NonFiniteGuard::check() {
   const int64_t window = run_.config.accelerator.gradient_accumulation.steps;
   const auto rows = run_.rows_of_steps(report.first_step - window + 1, report.first_step);
   log::warning(fmt::format(
-      "{} update{} left out because a gradient was infinite or NaN, the first at step {}; weights and optimizer state "
-      "did not change there. Frames of that step: {}. Look for broken values there, or lower the learning rate.",
+      "{} update{} left out because the loss or a gradient was infinite or NaN, the first at step {}; weights and "
+      "optimizer state did not change there. Frames of that step: {}. Look for broken values there, or lower the "
+      "learning rate.",
       report.count, report.count == 1 ? " was" : "s were", report.first_step,
       describe_frames(*run_.dataset, rows, kFramesNamed)));
 }
@@ -45,7 +46,8 @@ void NonFiniteGuard::require_progress() const {
   const int64_t limit = run_.config.non_finite_limit;
   if (run_.scaler || limit == 0 || in_a_row_ < limit) return;
   throw RunError(fmt::format(
-      "stopped at step {}: the last {} updates in a row had infinite or NaN gradients, so training stands still. "
+      "stopped at step {}: the last {} updates in a row had infinite or NaN losses or gradients, so training stands "
+      "still. "
       "Checkpoints written before are good. Lower the learning rate or remove the frames named above; to go on "
       "regardless: --non_finite_limit=0",
       run_.step, in_a_row_));

@@ -44,10 +44,12 @@ int run_program(std::string_view name, const std::function<void()>& body) {
   } catch (const std::bad_alloc&) {
     return fail(name, "out of memory; a smaller batch, fewer --num_workers or a smaller policy need less", 1);
   } catch (const std::system_error& error) {
-    const bool is_short = error.code() == std::errc::resource_unavailable_try_again;
+    const bool is_thread = error.code() == std::errc::resource_unavailable_try_again;
     return fail(name,
-                fmt::format("the system refused a thread or another resource: {}{}", error.what(),
-                            is_short ? "; raise the limit (ulimit -u, a container's pids limit)" : ""),
+                is_thread ? fmt::format("the system does not start another thread ({}); raise the limit (ulimit -u, a "
+                                        "container's pids limit)",
+                                        error.what())
+                          : error.what(),
                 1);
   } catch (const std::exception& error) {
     return fail(name, error.what(), 1);

@@ -2,10 +2,8 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <chrono>
 #include <exception>
-#include <filesystem>
 #include <optional>
 
 #include "lerobot/checkpoint/housekeeping.hpp"
@@ -200,20 +198,6 @@ Batch next_batch(TrainingRun& run, CheckpointKeeper& checkpoints) {
   stop_without_data(failure, run, checkpoints);
 }
 
-// After a step back checkpoints of later steps may lie in the way.
-void warn_of_later_checkpoints(const TrainPipelineConfig& config, int64_t step) {
-  if (!config.save_total_limit) return;
-  const auto all = checkpoint::step_directories(*config.output_dir / checkpoint::kCheckpointsDirectory);
-  const auto later = std::ranges::count_if(all, [&](const std::filesystem::path& path) {
-    return checkpoint::step_of(path.filename().string()).value_or(0) > step;
-  });
-  if (later == 0) return;
-  log::warning(
-      fmt::format("{} already holds {} checkpoint{} of later steps than {}. --save_total_limit={} keeps the highest "
-                  "steps, so these count first: move them away, or save elsewhere with --output_dir",
-                  config.output_dir->string(), later, later == 1 ? "" : "s", step, *config.save_total_limit));
-}
-
 // The run was asked to stop between two steps: saves, and says how to go on.
 [[noreturn]] void stop(int signal, const TrainingRun& run, CheckpointKeeper& checkpoints) {
   const TrainPipelineConfig& config = run.config;
@@ -257,7 +241,6 @@ void train(config::ParsedCommand command, const policy::PolicyRegistry& policies
     return;
   }
 
-  warn_of_later_checkpoints(config, run.step);
   start_loading(run, progress);
   metrics::MetricsTracker tracker = make_tracker(run);
   std::optional<metrics::JsonlWriter> jsonl = open_metrics(files, run);

@@ -16,6 +16,7 @@ enum class NormalizationMode { kMinMax, kMeanStd, kIdentity, kQuantiles, kQuanti
 std::string_view to_string(FeatureType type);        // "STATE", "VISUAL", "ENV", "ACTION", "REWARD", "LANGUAGE"
 std::string_view to_string(NormalizationMode mode);  // "MIN_MAX", "MEAN_STD", "IDENTITY", "QUANTILES", "QUANTILE10"
 std::optional<FeatureType> parse_feature_type(std::string_view text);
+std::vector<std::string> feature_type_names();  // of all types
 std::optional<NormalizationMode> parse_normalization_mode(std::string_view text);
 
 struct PolicyFeature {

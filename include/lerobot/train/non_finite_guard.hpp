@@ -1,4 +1,5 @@
-// What happens when updates are withheld because a gradient was not finite: it is said, and too many end the run.
+// What happens when updates are withheld because the loss or a gradient was not finite: it is said, and too many end
+// the run.
 #pragma once
 
 #include <torch/types.h>

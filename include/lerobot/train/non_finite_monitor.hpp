@@ -1,4 +1,4 @@
-// Remembers, on the device, which updates were withheld because a gradient was not finite.
+// Remembers, on the device, which updates were withheld because the loss or a gradient was not finite.
 #pragma once
 
 #include <torch/types.h>

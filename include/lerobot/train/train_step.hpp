@@ -32,8 +32,8 @@ struct StepOptions {
 struct StepResult {
   torch::Tensor loss;                      // 0-d, detached
   std::optional<torch::Tensor> grad_norm;  // 0-d, before clipping; only of an update, when clipping is on
-  // Float32, 1 when the update was withheld because a gradient was not finite. Absent: no update was due, the
-  // accumulation window goes on.
+  // Float32, 1 when the update was withheld because a gradient or, without a scaler, a loss of the window was not
+  // finite. Absent: no update was due, the accumulation window goes on.
   std::optional<torch::Tensor> found_inf;
   std::optional<torch::Tensor> grad_scale;  // float32, 0-d, after this batch; only with a scaler
   std::vector<std::pair<std::string, torch::Tensor>> metrics;
